@@ -107,6 +107,7 @@ function markCurrent(links: readonly HTMLElement[], path: string): void {
 function addressParts(): string[] {
   return location.hash
     .replace(/^#\/?/, '')
+    .replace(/\?.*$/, '')
     .split('/')
     .filter((part) => part !== '')
     .map(decodeURIComponent)

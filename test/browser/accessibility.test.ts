@@ -7,9 +7,14 @@ import { fillGateway, townGateway } from '../support/console-gateway.js'
 const skip = missingChromium
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** A map with routes, areas and records. */
+const ROUTE =
+  '#/map?points=10,50.006;10.012,50.006&theme=flood:0,0,0,0,0,0,0,0,0,0,9&at=2026-01-01T10:30:00.000Z&routes=2&minutes=1,2&events=flood'
+
 const PAGES = [
   ...[
     '#/map',
+    ROUTE,
     '#/tables',
     '#/tables/flood',
     '#/import',
@@ -65,6 +70,7 @@ t.test(
       for (const address of PAGES) {
         await goTo(address)
         if (address === '#/map') await page.locator('canvas').waitFor()
+        if (address === ROUTE) await page.locator('.roads').waitFor()
         await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
         faults.push(...(await seriousFaults(view, address)))
         const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')

@@ -25,7 +25,7 @@ t.test('console: creates a table, imports points and shows them on the map', { s
   await page.getByRole('heading', { name: 'sightings' }).waitFor()
 
   await page.getByRole('tab', { name: 'Import file' }).click()
-  const csv = 'animal,lng,lat\nfox,10.006,50.006\n"owl, small",10.002,50.002\n'
+  const csv = 'animal,lng,lat\nfox,10.006,50.006\n"owl, small",10.000,50.000\n'
   await page.getByLabel('File', { exact: true }).setInputFiles({
     ...{ name: 'sightings.csv', mimeType: 'text/csv' },
     buffer: Buffer.from(csv),

@@ -237,14 +237,14 @@ export function saveFile(name: string, type: string, content: BlobPart): void {
 }
 
 /** A button that copies a text to the clipboard. */
-export function copyButton(text: () => string): HTMLButtonElement {
+export function copyButton(text: () => string, label = t('copy')): HTMLButtonElement {
   const element = button(
-    t('copy'),
+    label,
     async () => {
       await copyText(text())
       element.textContent = t('copied')
       setTimeout(() => {
-        element.textContent = t('copy')
+        element.textContent = label
       }, 1500)
     },
     'small',

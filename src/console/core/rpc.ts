@@ -48,6 +48,46 @@ export async function call<R>(method: string, params: unknown, signal?: AbortSig
   return answer.result as R
 }
 
+/** A call of a batch. */
+export interface BatchCall {
+  readonly method: string
+  readonly params: unknown
+}
+
+/**
+ * Calls methods of one path in one request.
+ *
+ * @returns the results in the order of the calls, and the time of their searches in the gateway, ms
+ * @throws CallFault of the first call that failed, or DOMException when `signal` aborts
+ */
+export async function callBatch(
+  calls: readonly BatchCall[],
+  signal: AbortSignal,
+): Promise<{ results: unknown[]; searchMs: number | undefined }> {
+  const known = await methodPaths()
+  const path = known.get(calls[0]?.method ?? '')
+  if (path === undefined) throw fault('METHOD_NOT_FOUND', 404, 'This gateway lacks a method of the page')
+  const response = await request(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))),
+    signal,
+  })
+  const answers: WireAnswer | WireAnswer[] = await readAnswer(response)
+  // a batch that is refused as a whole has one answer
+  if (!Array.isArray(answers)) {
+    throw rpcFault(response.status, answers.error ?? { code: 0, message: 'Found no array of answers' })
+  }
+  const byId = new Map((answers as WireAnswer[]).map((answer) => [answer.id, answer]))
+  const results = calls.map((_, id) => {
+    const { error, result } = byId.get(id) ?? {}
+    if (error !== undefined) throw rpcFault(response.status, error)
+    return result
+  })
+  const [, ms] = /search;dur=([\d.]+)/.exec(response.headers.get('server-timing') ?? '') ?? []
+  return { results, searchMs: ms === undefined ? undefined : Number(ms) }
+}
+
 /**
  * Sends a request with the current session. A response of 401 ends the session.
  *
@@ -86,6 +126,12 @@ interface WireError {
   code: number
   message: string
   data?: Record<string, unknown>
+}
+
+interface WireAnswer {
+  id?: number
+  result?: unknown
+  error?: WireError
 }
 
 /** Reads a JSON-RPC response. @throws CallFault NETWORK when the body is no JSON */

@@ -14,17 +14,25 @@ export const PRESETS = {
 
 const PRESET_NAMES = ['presetIgnore', 'presetCareful', 'presetAvoid'] as const
 
-/** Editor of the sensitivity curve of a theme: one slider for each of the eleven levels. */
+/**
+ * Editor of the sensitivity curve of a theme: one slider for each of the eleven levels.
+ *
+ * @param onChange called with the new curve; `isLive` while a slider is moved
+ */
 export function curveEditor(
   theme: string,
   curve: number[],
-  onChange: (curve: number[]) => void,
+  onChange: (curve: number[], isLive: boolean) => void,
 ): HTMLElement {
-  const changed = () => onChange(sliders.map((slider) => slider.value()))
+  const changed = (isLive: boolean) =>
+    onChange(
+      sliders.map((slider) => slider.value()),
+      isLive,
+    )
   const sliders = curve.map((value, level) => levelSlider(level, value, changed))
   const take = (preset: readonly number[]) => {
     preset.forEach((value, level) => void sliders[level]?.set(value))
-    changed()
+    changed(false)
   }
   return h(
     'fieldset',
@@ -45,7 +53,7 @@ export function curveEditor(
 }
 
 /** Slider of one level. Its value is as given until it is moved, also between two steps. */
-function levelSlider(level: number, first: number, onChange: () => void) {
+function levelSlider(level: number, first: number, onChange: (isLive: boolean) => void) {
   let value = first
   const output = h('output', {})
   const input = h('input', {
@@ -54,8 +62,11 @@ function levelSlider(level: number, first: number, onChange: () => void) {
     max: STEPS.length - 1,
     step: 1,
     'aria-label': `${t('level')} ${level}`,
-    oninput: () => show(STEPS[Number(input.value)] ?? 0),
-    onchange: onChange,
+    oninput: () => {
+      show(STEPS[Number(input.value)] ?? 0)
+      onChange(true)
+    },
+    onchange: () => onChange(false),
   })
   const show = (next: number) => {
     value = next

@@ -21,13 +21,25 @@ const RISK_COLOUR: DataDrivenPropertyValueSpecification<string> = [
 ] as unknown as DataDrivenPropertyValueSpecification<string>
 
 /** GeoJSON sources whose data the page sets, lowest layer first. */
-const OVERLAYS = ['risk', 'isochrone', 'events', 'others', 'route'] as const
+const OVERLAYS = ['risk', 'isochrone', 'shapes', 'points', 'others', 'route', 'mark'] as const
 export type Overlay = (typeof OVERLAYS)[number]
 
-/** Sources of the overlays, empty. */
+/** Zoom from which on points are drawn one by one. */
+export const CLUSTER_ZOOM = 15
+const CLUSTER_PIXELS = 36
+
+/** Sources of the overlays, empty. Points of records are clustered by the map's library. */
 export function overlaySources(): StyleSpecification['sources'] {
+  const clustering = { cluster: true, clusterRadius: CLUSTER_PIXELS, clusterMaxZoom: CLUSTER_ZOOM - 1 }
   return Object.fromEntries(
-    OVERLAYS.map((name) => [name, { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }]),
+    OVERLAYS.map((name) => [
+      name,
+      {
+        type: 'geojson',
+        data: { type: 'FeatureCollection', features: [] },
+        ...(name === 'points' ? clustering : {}),
+      },
+    ]),
   )
 }
 
@@ -44,88 +56,147 @@ export function overlayLayers(colours: OverlayColours): LayerSpecification[] {
       id: 'isochrone-fill',
       type: 'fill',
       source: 'isochrone',
-      paint: { 'fill-color': '#2f7fb8', 'fill-opacity': 0.18 },
+      paint: { 'fill-color': ['get', 'colour'], 'fill-opacity': 0.34 },
     },
     {
       id: 'isochrone-line',
       type: 'line',
       source: 'isochrone',
-      paint: { 'line-color': '#2f7fb8', 'line-width': 1.5 },
+      paint: { 'line-color': ['get', 'colour'], 'line-width': 1.8 },
     },
-    ...eventLayers(colours),
+    ...shapeLayers(),
   ]
 }
 
-/** Records of tables: areas with their outlines, lines, points. */
-function eventLayers({ route }: OverlayColours): LayerSpecification[] {
+/** Records of tables that are areas, with their outlines, or lines. */
+function shapeLayers(): LayerSpecification[] {
   return [
     {
-      id: 'events-fill',
+      id: 'shapes-fill',
       type: 'fill',
-      source: 'events',
+      source: 'shapes',
       filter: ['==', ['geometry-type'], 'Polygon'],
-      paint: { 'fill-color': ['get', '_colour'], 'fill-opacity': 0.25 },
+      paint: { 'fill-color': ['get', 'colour'], 'fill-opacity': 0.25 },
     },
     {
-      id: 'events-outline',
+      id: 'shapes-outline',
       type: 'line',
-      source: 'events',
+      source: 'shapes',
       filter: ['==', ['geometry-type'], 'Polygon'],
-      paint: { 'line-color': ['get', '_colour'], 'line-width': 1 },
+      paint: { 'line-color': ['get', 'colour'], 'line-width': 1 },
     },
     {
-      id: 'events-line',
+      id: 'shapes-line',
       type: 'line',
-      source: 'events',
+      source: 'shapes',
       filter: ['==', ['geometry-type'], 'LineString'],
-      paint: { 'line-color': ['get', '_colour'], 'line-width': 2 },
+      paint: { 'line-color': ['get', 'colour'], 'line-width': 3 },
+    },
+  ]
+}
+
+/** Layers above everything else: routes, points of records, and the mark on the route. */
+export function routeLayers({ route, halo }: OverlayColours): LayerSpecification[] {
+  return [...lineLayers(route, halo), ...pointLayers(route, halo), markLayer(route, halo)]
+}
+
+function lineLayers(route: string, halo: string): LayerSpecification[] {
+  const line = (
+    id: string,
+    source: Overlay,
+    paint: NonNullable<Extract<LayerSpecification, { type: 'line' }>['paint']>,
+  ): LayerSpecification => ({
+    id,
+    type: 'line',
+    source,
+    layout: { 'line-cap': 'round', 'line-join': 'round' },
+    paint,
+  })
+  // a line that cannot be seen is easier to hit, and to seize
+  const unseen = { 'line-color': '#000000', 'line-opacity': 0 }
+  return [
+    line('others-hit', 'others', { ...unseen, 'line-width': 14 }),
+    line('others-halo', 'others', { 'line-color': halo, 'line-width': 8, 'line-opacity': 0.9 }),
+    line('others-line', 'others', {
+      'line-color': ['coalesce', ['get', 'colour'], route],
+      'line-width': 5,
+    }),
+    line('route-halo', 'route', { 'line-color': halo, 'line-width': 12 }),
+    line('route-casing', 'route', {
+      'line-color': ['coalesce', ['get', 'colour'], route],
+      'line-width': 9,
+    }),
+    line('route-line', 'route', { 'line-color': RISK_COLOUR, 'line-width': 5 }),
+    line('route-hit', 'route', { ...unseen, 'line-width': 22 }),
+  ]
+}
+
+/** Points of records: clusters with their number of records, and single ones. */
+function pointLayers(route: string, halo: string): LayerSpecification[] {
+  return [
+    {
+      id: 'points-cluster',
+      type: 'circle',
+      source: 'points',
+      filter: ['has', 'point_count'],
+      paint: {
+        'circle-color': route,
+        'circle-opacity': 0.85,
+        'circle-radius': [
+          'interpolate',
+          ['linear'],
+          ['log10', ['get', 'point_count']],
+          0.3,
+          11,
+          2,
+          17,
+          4,
+          26,
+        ],
+        'circle-stroke-color': halo,
+        'circle-stroke-width': 2,
+      },
     },
     {
-      id: 'events-point',
+      id: 'points-count',
+      type: 'symbol',
+      source: 'points',
+      filter: ['has', 'point_count'],
+      layout: {
+        'text-field': ['get', 'point_count_abbreviated'],
+        'text-font': ['sans-serif'],
+        'text-size': 12,
+        'text-allow-overlap': true,
+        'text-ignore-placement': true,
+      },
+      paint: { 'text-color': halo },
+    },
+    {
+      id: 'points-single',
       type: 'circle',
-      source: 'events',
-      filter: ['==', ['geometry-type'], 'Point'],
+      source: 'points',
+      filter: ['!', ['has', 'point_count']],
       paint: {
-        'circle-color': ['get', '_colour'],
-        'circle-radius': ['interpolate', ['linear'], ['zoom'], 8, 3, 16, 7],
-        'circle-stroke-color': route,
-        'circle-stroke-width': 1,
+        'circle-color': ['get', 'colour'],
+        'circle-radius': ['interpolate', ['linear'], ['zoom'], 8, 5, 16, 8],
+        'circle-stroke-color': halo,
+        'circle-stroke-width': 1.5,
       },
     },
   ]
 }
 
-/** Layers above everything else. */
-export function routeLayers({ route, halo }: OverlayColours): LayerSpecification[] {
-  const layout = { 'line-cap': 'round', 'line-join': 'round' } as const
-  return [
-    {
-      id: 'others-line',
-      type: 'line',
-      source: 'others',
-      layout,
-      paint: { 'line-color': '#7d8d96', 'line-width': 4, 'line-opacity': 0.8 },
+/** Place of the route under the pointer of the profile. */
+function markLayer(route: string, halo: string): LayerSpecification {
+  return {
+    id: 'mark',
+    type: 'circle',
+    source: 'mark',
+    paint: {
+      'circle-color': halo,
+      'circle-radius': 7,
+      'circle-stroke-color': route,
+      'circle-stroke-width': 4,
     },
-    {
-      id: 'route-halo',
-      type: 'line',
-      source: 'route',
-      layout,
-      paint: { 'line-color': halo, 'line-width': 11 },
-    },
-    {
-      id: 'route-casing',
-      type: 'line',
-      source: 'route',
-      layout,
-      paint: { 'line-color': route, 'line-width': 8 },
-    },
-    {
-      id: 'route-line',
-      type: 'line',
-      source: 'route',
-      layout,
-      paint: { 'line-color': RISK_COLOUR, 'line-width': 5 },
-    },
-  ]
+  }
 }

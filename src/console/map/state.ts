@@ -1,5 +1,5 @@
 /** State of the map page. It outlives the page, so that leaving and returning loses nothing. */
-interface MapState {
+export interface MapState {
   mapName: string | undefined
   /** start, via points, destination: lng, lat in degrees */
   points: [number, number][]
@@ -9,29 +9,60 @@ interface MapState {
   events: Set<string>
   /** ms since 1970: the time of the risk map and of the start of routes */
   atMs: number
-  /** range of the slider; undefined until the first theme was read */
+  /** true once the user has chosen a time, or a link has: data no longer moves it */
+  isTimeChosen: boolean
+  /** range of the time line; undefined until the data of a theme or table was read */
   spanMs: [number, number] | undefined
+  /** marked range of the time line; undefined for all of it */
+  brushMs: [number, number] | undefined
+  recordTimes: RecordTimes
   /** degree of the grid, 1 to 5; 0 for the stored cells */
   degree: number
   reorder: boolean
   timeDependent: boolean
   alternatives: number
+  /** route that is shown in front: `around` the risk, `fastest`, or the number of an alternative */
+  chosen: string
+  /** column that colours records; undefined for a colour of each table */
+  colourBy: string | undefined
+  /** condition on records */
+  recordFilter: { column: string; operator: string; value: string } | undefined
+  /** limits of the isochrones that are shown */
+  minutes: number[] | undefined
   camera: { center: [number, number]; zoom: number } | undefined
 }
 
-export const mapState: MapState = {
-  mapName: undefined,
-  points: [],
-  themes: new Map(),
-  events: new Set(),
-  atMs: Date.now(),
-  spanMs: undefined,
-  degree: 0,
-  reorder: false,
-  timeDependent: false,
-  alternatives: 1,
-  camera: undefined,
+/** Records that are shown: of all times, of the marked range, or valid at the chosen time. */
+export const RECORD_TIMES = ['all', 'brush', 'at'] as const
+type RecordTimes = (typeof RECORD_TIMES)[number]
+
+export const MAX_ROUTES = 5
+
+/** State of a page that was never used. */
+export function initialState(): MapState {
+  return {
+    mapName: undefined,
+    points: [],
+    themes: new Map(),
+    events: new Set(),
+    atMs: Date.now(),
+    isTimeChosen: false,
+    spanMs: undefined,
+    brushMs: undefined,
+    recordTimes: 'all',
+    degree: 0,
+    reorder: false,
+    timeDependent: false,
+    alternatives: 1,
+    chosen: 'around',
+    colourBy: undefined,
+    recordFilter: undefined,
+    minutes: undefined,
+    camera: undefined,
+  }
 }
+
+export const mapState = initialState()
 
 /** Colours of the levels 0 to 10, distinguishable with colour vision deficiencies, too. */
 export const RISK_COLOURS = [
@@ -77,8 +108,24 @@ export interface RouteFeature {
     risk: number
     notes: string[]
     name: string
+    /** driving time, hours */
     time: number
+    /** true for the last road of a leg */
+    waypoint: boolean
   }
+}
+
+/** Names of the routes that are compared. */
+export type RouteKind = 'around' | 'fastest' | 'other'
+
+/** A route that was found, as the page shows it. */
+export interface FoundRoute {
+  readonly kind: RouteKind
+  /** `around`, `fastest`, or the number of an alternative */
+  readonly key: string
+  /** undefined for that of the text */
+  readonly colour: string | undefined
+  readonly route: RouteResult
 }
 
 /** A route in the result of `routing.dijkstra`. Lengths in metres, times in hours. */
@@ -87,7 +134,10 @@ export interface RouteResult {
   length: number
   time: number
   total_cost: number
+  turn_cost: number
   max_risk: number
   avr_risk: number
+  /** Σ level · hours */
+  exposure: number
   features: RouteFeature[]
 }

@@ -3,42 +3,24 @@ import {
   type GeoJSONSource,
   Map as MapLibreMap,
   type MapMouseEvent,
-  Marker,
   NavigationControl,
-  Popup,
   ScaleControl,
   setWorkerUrl,
 } from 'maplibre-gl'
-import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
+import { faultText } from '../core/parts.js'
 import { readAnswer, request, rpcFault } from '../core/rpc.js'
 import { isDark } from '../core/settings.js'
+import { clickEvents } from './events/click.js'
+import { dragLine } from './line-drag.js'
+import type { MapEvents, MapView } from './map-view.js'
 import type { Overlay } from './overlays.js'
-import { mapState, pinLabel, type ServedMap } from './state.js'
+import { createPins } from './pins.js'
+import { roundPlace } from './round.js'
+import { mapState } from './state.js'
 import { mapStyle, PROTOCOL } from './style.js'
 
 declare const __MAP_WORKER__: string
-
-/** The map of the page. */
-export interface MapView {
-  /** uses another map as the base */
-  setMap(map: ServedMap | undefined): void
-  setData(overlay: Overlay, features: readonly object[]): void
-  /** replaces the markers of the points */
-  showPoints(points: readonly [number, number][]): void
-  fit(bbox: readonly [number, number, number, number]): void
-  /** west, south, east, north of the visible area, degrees */
-  bounds(): [number, number, number, number]
-  close(): void
-}
-
-interface MapEvents {
-  onClick(point: [number, number]): void
-  onDragged(index: number, point: [number, number]): void
-  /** the map has stopped moving */
-  onMoved(): void
-  onFault(message: string): void
-}
 
 let isSetUp = false
 
@@ -46,22 +28,26 @@ let isSetUp = false
 export function createMapView(box: HTMLElement, events: MapEvents): MapView {
   setUp()
   const data = new Map<Overlay, readonly object[]>()
-  let markers: Marker[] = []
   const map = createMap(box)
+  const pins = createPins(map, events)
   listen(map, events)
+  dragLine(map, events.line)
   map.on('styledata', () => fillAll(map, data))
+  const setData: MapView['setData'] = (overlay, features) => {
+    data.set(overlay, features)
+    fillOne(map, overlay, features)
+  }
   return {
     setMap: (next) => map.setStyle(mapStyle(next, isDark()), { diff: false }),
-    setData(overlay, features) {
-      data.set(overlay, features)
-      fillOne(map, overlay, features)
-    },
-    showPoints(points) {
-      for (const marker of markers) marker.remove()
-      markers = points.map((point, index) =>
-        pin(map, point, pinLabel(index, points.length), (to) => events.onDragged(index, to)),
-      )
-    },
+    setData,
+    showPoints: pins.show,
+    setMark: (point) =>
+      setData(
+        'mark',
+        point === undefined
+          ? []
+          : [{ type: 'Feature', geometry: { type: 'Point', coordinates: point }, properties: {} }],
+      ),
     fit: ([west, south, east, north]) =>
       void map.fitBounds(
         [
@@ -98,18 +84,39 @@ function createMap(box: HTMLElement): MapLibreMap {
 /** Reports clicks, moves and faults of the map. */
 function listen(map: MapLibreMap, events: MapEvents): void {
   map.on('click', (event) => {
-    if (!showPopup(map, event, ['events-point', 'events-line']))
-      events.onClick([round(event.lngLat.lng), round(event.lngLat.lat)])
+    if (clickEvents(map, event, events.recordAt)) return
+    // a click on a pin is none on the map below it
+    if ((event.originalEvent.target as Element).closest('.pin-box') !== null) return
+    const point = roundPlace(event.lngLat)
+    const hit = routeAt(map, event)
+    if (hit === undefined) events.onClick(point)
+    else if ('key' in hit) events.onChoose(hit.key)
+    else {
+      events.line.onStart(hit.leg, point)
+      events.line.onEnd(point)
+    }
   })
   // areas can cover the whole view: a left click on one adds a point to the route, a right click opens its
   // popup
-  map.on('contextmenu', (event) => void showPopup(map, event, ['events-point', 'events-line', 'events-fill']))
+  map.on('contextmenu', (event) => void clickEvents(map, event, events.recordAt, true))
   map.on('moveend', () => {
     const { lng, lat } = map.getCenter()
     mapState.camera = { center: [lng, lat], zoom: map.getZoom() }
     events.onMoved()
   })
-  map.on('error', ({ error }) => events.onFault(error.message))
+  map.on('error', ({ error }) => events.onFault(faultText(error)))
+}
+
+/** Leg of the chosen route under the pointer, else the key of another one. */
+function routeAt(map: MapLibreMap, { point }: MapMouseEvent): { leg: number } | { key: string } | undefined {
+  const [line] = hitsOf(map, point, 'route-hit')
+  if (line !== undefined) return { leg: Number(line.properties.leg) }
+  const [other] = hitsOf(map, point, 'others-hit')
+  return other === undefined ? undefined : { key: String(other.properties.key) }
+}
+
+function hitsOf(map: MapLibreMap, point: MapMouseEvent['point'], layer: string) {
+  return map.getLayer(layer) === undefined ? [] : map.queryRenderedFeatures(point, { layers: [layer] })
 }
 
 /**
@@ -148,40 +155,3 @@ function fillOne(map: MapLibreMap, overlay: Overlay, features: readonly object[]
  * Data that each source was given last: `styledata` fires many times, and setting data again would redraw it.
  */
 const filledWith = new WeakMap<object, readonly object[]>()
-
-function pin(
-  map: MapLibreMap,
-  point: [number, number],
-  label: string,
-  onDragged: (to: [number, number]) => void,
-): Marker {
-  const element = h('div', { class: 'pin-box' }, h('div', { class: 'pin' }, h('span', {}, label)))
-  const marker = new Marker({ element, draggable: true, anchor: 'bottom' }).setLngLat(point).addTo(map)
-  element.setAttribute('role', 'img')
-  element.setAttribute('aria-label', label)
-  marker.on('dragend', () => {
-    const { lng, lat } = marker.getLngLat()
-    onDragged([round(lng), round(lat)])
-  })
-  return marker
-}
-
-/** Opens a popup with the properties of the event at a position. @returns whether there was one */
-function showPopup(map: MapLibreMap, event: MapMouseEvent, ids: readonly string[]): boolean {
-  const layers = ids.filter((id) => map.getLayer(id) !== undefined)
-  const [hit] = map.queryRenderedFeatures(event.point, { layers })
-  if (hit === undefined) return false
-  const rows = Object.entries(hit.properties).filter(([name]) => name !== '_colour')
-  const content = h(
-    'dl',
-    { class: 'facts' },
-    rows.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, String(value))]),
-  )
-  new Popup({ maxWidth: '300px' }).setLngLat(event.lngLat).setDOMContent(content).addTo(map)
-  return true
-}
-
-/** Rounds to 1e-7 degree, about a centimetre. */
-function round(degrees: number): number {
-  return Math.round(degrees * 1e7) / 1e7
-}

@@ -1,133 +1,93 @@
 import { fill, h, svg } from '../core/dom.js'
 import { t } from '../core/i18n.js'
-import { liveTables } from '../core/live.js'
 import type { Page } from '../core/page.js'
-import { faultNotice, field, select } from '../core/parts.js'
+import { button, faultNotice } from '../core/parts.js'
 import { call } from '../core/rpc.js'
-import { readTables, themesOf } from '../core/tables.js'
-import { eventsPanel } from '../map/events-panel.js'
-import { riskPanel } from '../map/risk-panel.js'
-import { routePanel } from '../map/route-panel.js'
-import { mapState, RISK_COLOURS, type ServedMap } from '../map/state.js'
-import type { MapView } from '../map/view.js'
+import { readTables, type TableInfo } from '../core/tables.js'
+import { readLink } from '../map/link.js'
+import { showMap } from '../map/show-map.js'
+import { initialState, mapState, RISK_COLOURS, type ServedMap } from '../map/state.js'
 
 /** Map page: the map with its overlays, and the panel that controls them. */
 export function mapPage(rest: readonly string[]): Page {
+  takeLink()
   if (rest[0] !== undefined) mapState.events.add(rest[0])
-  const box = h('div')
   const status = h('div', { class: 'map-status' })
-  const panel = h('div', { class: 'map-panel' }, h('h1', {}, t('navMap')))
-  let view: MapView | undefined
+  const panel = h('div', { class: 'map-panel' })
+  const box = h('div', { class: 'map-box' })
+  let close: (() => void) | undefined
   let isClosed = false
   const open = async () => {
-    const notice = h('p', { class: 'notice', role: 'status' }, t('loading'))
-    fill(status, notice)
+    const place = h('div')
+    fill(box, place, status, legend())
+    fill(panel, h('h1', {}, t('navMap')), waiting())
+    panel.setAttribute('aria-busy', 'true')
+    fill(status, h('p', { class: 'notice', role: 'status' }, t('loadingMap')))
     try {
       // the map library is most of the console's bytes: it is loaded with this page only
-      const { createMapView } = await import('../map/view.js')
-      const [{ maps }, tables] = await Promise.all([
+      const [{ createMapView }, { maps }, tables] = await Promise.all([
+        import('../map/view.js'),
         call<{ maps: ServedMap[] }>('routing.list_maps', {}),
-        readTables().catch((error: unknown) => {
-          fill(status, faultNotice(error)) // the map works without the tables
+        readTables().catch((error: unknown): TableInfo[] => {
+          fault = faultNotice(error, open) // the map works without the tables
           return []
         }),
       ])
       if (isClosed) return
-      notice.remove()
-      if (maps.length === 0) status.append(h('p', { class: 'notice warn' }, t('noMap')))
-      const made = await showMap({ box, panel, status }, createMapView, maps, tables)
-      if (isClosed) made.close()
-      else view = made
+      fill(status, fault, maps.length === 0 && h('p', { class: 'notice warn' }, t('noMap')))
+      fill(panel, h('h1', {}, t('navMap')))
+      close = showMap({ box: place, panel, status }, createMapView, maps, tables)
     } catch (error) {
-      fill(status, faultNotice(error))
+      fill(status, faultNotice(error, open))
+      fill(panel, h('h1', {}, t('navMap')), wayOn())
     }
+    fault = undefined
+    panel.removeAttribute('aria-busy')
   }
+  let fault: HTMLElement | undefined
   void open()
   return {
     title: t('navMap'),
-    element: h('div', {}, panel, h('div', { class: 'map-box' }, box, status, legend())),
+    element: h('div', {}, panel, box),
     close() {
       isClosed = true
-      view?.close()
+      close?.()
     },
   }
 }
 
-/** Parts of the page: the place of the map, the panel beside it, and the line of messages. */
-interface MapParts {
-  box: HTMLElement
-  panel: HTMLElement
-  status: HTMLElement
+/** Takes the question of a link, and the initial value of what it leaves out. */
+function takeLink(): void {
+  const [, query] = location.hash.split('?')
+  if (query === undefined) return
+  const found = readLink(query)
+  Object.assign(mapState, { ...initialState(), spanMs: mapState.spanMs }, found)
+  mapState.isTimeChosen = found.atMs !== undefined
 }
 
-/** Creates the map and the panels that control it. @returns when the overlays have been read */
-async function showMap(
-  { box, panel, status }: MapParts,
-  create: typeof import('../map/view.js')['createMapView'],
-  maps: readonly ServedMap[],
-  tables: Awaited<ReturnType<typeof readTables>>,
-): Promise<MapView> {
-  const view = create(box, {
-    onClick: (point) => route.add(point),
-    onDragged: (index, point) => route.move(index, point),
-    onMoved() {
-      void risk.show()
-      void events.show()
-    },
-    onFault: (message) => fill(status, h('p', { class: 'notice bad', role: 'alert' }, message)),
+/** Lines in place of the panel. */
+function waiting(): HTMLElement[] {
+  return ['80%', '60%', '70%', '50%'].map((width) => {
+    const line = h('div', { class: 'skeleton' })
+    line.style.width = width
+    return line
   })
-  const route = routePanel(view)
-  const themes = themesOf(tables)
-  const live = liveTables(
-    () => box.isConnected,
-    (name) => {
-      if (mapState.events.has(name)) void events.show()
-      if (![...mapState.themes.keys()].some((theme) => themes.get(theme) === name)) return
-      void risk.show()
-      route.searchSoon()
-    },
-  )
-  // risk first: it moves the route
-  const follow = () =>
-    live.follow([
-      ...[...mapState.themes.keys()].flatMap((theme) => themes.get(theme) ?? []),
-      ...mapState.events,
-    ])
-  const risk = riskPanel(themes, view, { onWeights: route.searchSoon, onShown: follow })
-  const events = eventsPanel(tables, view, follow)
-  const chosen = maps.find(({ name }) => name === mapState.mapName) ?? maps[0]
-  const take = (map: ServedMap | undefined, isFitted: boolean) => {
-    mapState.mapName = map?.name
-    view.setMap(map)
-    if (map !== undefined && isFitted) view.fit(map.bbox)
-    route.searchSoon()
-  }
-  take(chosen, mapState.camera === undefined)
-  const base = baseChoice(maps, chosen, (map) => take(map, true))
-  panel.append(base, route.element, risk.element, events.element)
-  await Promise.all([risk.show(), events.show()])
-  follow()
-  return {
-    ...view,
-    close() {
-      live.close()
-      view.close()
-    },
-  }
 }
 
-function baseChoice(
-  maps: readonly ServedMap[],
-  chosen: ServedMap | undefined,
-  take: (map: ServedMap | undefined) => void,
-): HTMLElement | string {
-  if (maps.length < 2) return ''
-  const choice = select(
-    maps.map(({ name }) => [name, name] as const),
-    chosen?.name,
+/** Pages that work without the map. */
+function wayOn(): HTMLElement {
+  return h(
+    'div',
+    { class: 'stack' },
+    h('p', { class: 'soft' }, t('mapWayOn')),
+    h(
+      'div',
+      { class: 'row' },
+      h('a', { href: '#/tables' }, t('navTables')),
+      h('a', { href: '#/health' }, t('navHealth')),
+      button(t('reloadPage'), () => location.reload(), 'small'),
+    ),
   )
-  choice.addEventListener('change', () => take(maps.find(({ name }) => name === choice.value)))
-  return field(t('base'), choice)
 }
 
 /** Legend of the colours of the levels. */

@@ -1,0 +1,52 @@
+import type { Overlay } from './overlays.js'
+import type { ServedMap } from './state.js'
+
+/** The map of the page. */
+export interface MapView {
+  /** uses another map as the base */
+  setMap(map: ServedMap | undefined): void
+  setData(overlay: Overlay, features: readonly object[]): void
+  /** shows the markers of the points: those that were there move */
+  showPoints(points: readonly [number, number][]): void
+  /** marks a place of the route; undefined removes the mark */
+  setMark(point: [number, number] | undefined): void
+  fit(bbox: readonly [number, number, number, number]): void
+  /** west, south, east, north of the visible area, degrees */
+  bounds(): [number, number, number, number]
+  close(): void
+}
+
+export interface MapEvents extends PinEvents {
+  onClick(point: [number, number]): void
+  /** a route that is not the chosen one was clicked */
+  onChoose(key: string): void
+  readonly line: LineDrag
+  /** records of the tables that are shown, by the index that their features have */
+  recordAt(index: number): RecordOfMap | undefined
+  /** the map has stopped moving */
+  onMoved(): void
+  onFault(message: string): void
+}
+
+/** A record as it came, which the map's features only refer to. */
+export interface RecordOfMap {
+  readonly table: string
+  readonly properties: Readonly<Record<string, unknown>>
+}
+
+/** Takes what happens to the pins of the route. */
+export interface PinEvents {
+  /** a pin is being dragged */
+  onDragging(index: number, point: [number, number]): void
+  /** a pin was dragged, or moved by a key */
+  onDragged(index: number, point: [number, number]): void
+  onRemove(index: number): void
+}
+
+/** Takes the drag of the line of the route. */
+export interface LineDrag {
+  /** @param leg leg that was seized, counted from 0 */
+  onStart(leg: number, point: [number, number]): void
+  onMove(point: [number, number]): void
+  onEnd(point: [number, number]): void
+}

@@ -1,0 +1,182 @@
+import t from 'tap'
+import { type ConsolePage, missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
+import { addFlood, townGateway } from '../support/console-gateway.js'
+import { until } from '../support/models.js'
+
+const skip = missingChromium
+/** A route along the middle row of the town, whose middle is the middle of the map. */
+const ROUTE = 'points=10,50.006;10.012,50.006&view=10.006,50.006,14'
+const CURVE = '0,0.1,0.2,0.5,1,2,5,20,100,1000,9999'
+const FLOOD = `theme=flood:${CURVE}&at=2026-01-01T10:30:00.000Z`
+
+const textOf = async ({ page }: ConsolePage, selector: string) =>
+  (await page.locator(selector).first().textContent()) ?? ''
+
+t.test(
+  'map: the route around the risk is compared with the fastest, along the way, too; a link carries all of it',
+  { skip },
+  async (t) => {
+    const gateway = await townGateway(t)
+    await addFlood(gateway)
+    const browser = await startBrowser(t)
+    const view = await openConsole(browser, gateway.url)
+    const { page, goTo, complaints } = view
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await signIn(view, gateway.admin)
+    await goTo(`#/map?${ROUTE}&${FLOOD}&routes=2`)
+    await page.getByText(/highest risk 10 → 0, exposure −100 %/).waitFor()
+    await page.getByText(/^\d routes computed in [\d.,]+ ms$/).waitFor()
+    const routes = page.getByRole('group', { name: 'Routes found' }).getByRole('button')
+    await until('an alternative is there, too', async () => (await routes.count()) > 2)
+    t.match(await routes.first().textContent(), /^Around risk.*risk up to 0, exposure 0$/)
+
+    await page.getByRole('button', { name: /^Fastest/ }).click()
+    await page.locator('.totals div', { hasText: 'Highest risk' }).getByText('10', { exact: true }).waitFor()
+    t.equal(await page.getByRole('button', { name: /^Fastest/ }).getAttribute('aria-pressed'), 'true')
+    t.equal(await page.getByRole('button', { name: /^Around/ }).getAttribute('aria-pressed'), 'false')
+    const rows = page.getByRole('region', { name: 'Roads on the route' }).locator('tbody tr')
+    t.equal(await rows.count(), 1, 'six roads of one name are one row')
+    t.match(await rows.textContent(), /^Row 3/)
+    const frame = await page.evaluate(`(() => {
+      const { scrollWidth, clientWidth } = document.querySelector('.roads .scroll')
+      return scrollWidth - clientWidth
+    })()`)
+    t.equal(frame, 0, 'the table fits its frame')
+
+    const profile = page.getByRole('slider', { name: 'Risk and cost along the route' })
+    const canvas = page.locator('canvas')
+    const before = await canvas.screenshot()
+    await profile.focus()
+    await page.keyboard.press('End')
+    t.match(await profile.getAttribute('aria-valuetext'), /^8[56]\d m · Row 3 .* · risk 0 · cost ×1$/)
+    for (let i = 0; i < 5; i++) await page.keyboard.press('PageDown')
+    t.match(await profile.getAttribute('aria-valuetext'), /^4[23]\d m · .* · risk 10 · cost ×1$/)
+    await until('the place is marked on the map', async () => !before.equals(await canvas.screenshot()))
+
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    const link = String(await page.evaluate('navigator.clipboard.readText()'))
+    t.ok(link.startsWith(`${gateway.url}/console/#/map?`), link)
+    t.match(link, /chosen=fastest/)
+    const other = await openConsole(browser, gateway.url)
+    await other.goTo(link.slice(link.indexOf('#'))) // kept through the sign-in
+    await signIn(other, gateway.admin)
+    await other.page.getByText(/highest risk 10 → 0/).waitFor()
+    await until(
+      'the same route is chosen',
+      async () => (await textOf(other, '.totals')) === (await textOf(view, '.totals')),
+    )
+    t.equal(await textOf(other, '.gained'), await textOf(view, '.gained'))
+    t.equal(await textOf(other, '.moment'), await textOf(view, '.moment'))
+    t.ok(await other.page.getByRole('checkbox', { name: 'flood' }).first().isChecked())
+    t.equal(await other.page.locator('.points li').count(), 2)
+    t.same([...complaints, ...other.complaints], [])
+  },
+)
+
+t.test(
+  'map: the route follows a pin and its own line while they are dragged, one request at a time',
+  { skip },
+  async (t) => {
+    const gateway = await townGateway(t)
+    await addFlood(gateway)
+    const view = await openConsole(await startBrowser(t), gateway.url, { width: 1000, height: 600 })
+    const { page, goTo, complaints } = view
+    await signIn(view, gateway.admin)
+    await goTo(`#/map?${ROUTE}&${FLOOD}`)
+    await page.getByText(/highest risk 10 → 0/).waitFor()
+    let [open, most] = [0, 0]
+    const isRoute = (request: { postData(): string | null }) =>
+      request.postData()?.includes('dijkstra') === true
+    page.on('request', (request) => {
+      if (!isRoute(request)) return
+      open++
+      most = Math.max(most, open)
+    })
+    page.on('requestfinished', (request) => void (isRoute(request) && open--))
+    page.on('requestfailed', (request) => void (isRoute(request) && open--))
+
+    const seen = new Set<string>()
+    const note = async () => seen.add(await textOf(view, '.totals'))
+    const pin = await page.locator('.pin-box').first().boundingBox()
+    if (pin === null) throw new Error('the start has no pin')
+    const [x, y] = [pin.x + pin.width / 2, pin.y + pin.height / 2]
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    for (let step = 1; seen.size < 4 && step < 200; step++) {
+      await page.mouse.move(x + (step % 20) * 5, y - (step % 20) * 4)
+      await note()
+    }
+    t.ok(seen.size >= 4, 'the figures change before the pin is dropped')
+    t.equal(await page.locator('.roads').count(), 0, 'the table waits for the end of the drag')
+    await page.mouse.up()
+    await page.locator('.roads').waitFor()
+    t.ok(most <= 2, `requests do not pile up: ${most}`)
+
+    await goTo(`#/map?${ROUTE}`)
+    await page.locator('.roads').waitFor()
+    const canvas = page.locator('canvas')
+    const box = await canvas.boundingBox()
+    if (box === null) throw new Error('the map has no box')
+    const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
+    await until('the line is drawn and can be seized', async () => {
+      await page.mouse.move(middle.x + 8, middle.y)
+      await page.mouse.move(middle.x, middle.y)
+      return (
+        (await canvas.evaluate((element: { style: { cursor: string } }) => element.style.cursor)) === 'grab'
+      )
+    })
+    const straight = await textOf(view, '.totals')
+    await page.mouse.down()
+    await page.mouse.move(middle.x, middle.y - 20)
+    await page.mouse.move(middle.x, middle.y - 90)
+    await page.getByText(/^Via 1: /).waitFor()
+    await until('the route goes there', async () => (await textOf(view, '.totals')) !== straight)
+    await page.mouse.up()
+    t.equal(await page.locator('.points li').count(), 3)
+    t.match(await textOf(view, '.points li:nth-child(2) .place'), /^Via 1: 10\.00\d+, 50\.0[01]\d+$/)
+    await until('the link has it', async () => /points=10,50.006;10\.0\d+,50\.\d+;/.test(page.url()))
+
+    await page.locator('.pin-box').nth(1).focus()
+    await page.keyboard.press('Delete')
+    await until('the via point is gone', async () => (await page.locator('.points li').count()) === 2)
+    await page.locator('.pin-box').first().focus()
+    await page.keyboard.press('ArrowRight')
+    await until('the start moved', async () => !/points=10,50\.006;/.test(page.url()))
+    t.same(complaints, [])
+  },
+)
+
+t.test('map: isochrones have a legend of their minutes, and follow the start', { skip }, async (t) => {
+  const gateway = await townGateway(t)
+  const view = await openConsole(await startBrowser(t), gateway.url, {
+    width: 360,
+    height: 740,
+    theme: 'dark',
+  })
+  const { page, goTo, complaints } = view
+  await signIn(view, gateway.admin)
+  await goTo('#/map')
+  await page.getByText('Isochrones').click()
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await page.getByText('Set the start of the route first.').waitFor()
+  await page.getByLabel('Minutes, separated by commas').fill('1, nothing')
+  await page.getByLabel('Add a point').fill('10.000, 50.006')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await page.getByText('Enter 1 to 10 numbers of minutes above 0').waitFor()
+  await page.getByLabel('Minutes, separated by commas').fill('2 1,0.5')
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  const legend = page.getByRole('list', { name: 'Isochrones' }).getByRole('listitem')
+  await until('there are three areas', async () => (await legend.count()) === 3)
+  t.same(await legend.allTextContents(), ['0.5 min', '1 min', '2 min'])
+  const again = page.waitForResponse(
+    (response) => response.request().postData()?.includes('routing.isochrone') === true,
+  )
+  await page.locator('.pin-box').first().focus()
+  await page.keyboard.press('Shift+ArrowRight')
+  t.equal((await (await again).json()).result.features.length, 3)
+  t.match(page.url(), /minutes=0\.5,1,2/)
+  await page.getByRole('button', { name: 'Clear' }).last().click()
+  await until('the areas are gone', async () => (await legend.count()) === 0)
+  t.same(complaints, [])
+})
