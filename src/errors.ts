@@ -80,6 +80,7 @@ export const ERRORS = {
   BAD_MAP_FILE: { code: 5001, status: 500, message: 'The map file cannot be used' },
   BAD_EXTRACT: { code: 5002, status: 400, message: 'The OpenStreetMap extract cannot be used' },
   BAD_BASE_MAP: { code: 5004, status: 500, message: 'The base map cannot be used' },
+  NO_BASE_MAP: { code: 5005, status: 404, message: 'The map has no base map' },
   TOO_MANY_CELLS: { code: 5003, status: 400, message: 'The risk map has too many mesh cells of this degree' },
   OUTSIDE_MAP: {
     code: 6001,

@@ -29,7 +29,17 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // what searches answer, and the thread that makes them
   'route-answer': ['routing/graph', 'routing/search', 'geo', 'risk'],
   tiles: ['routing/graph', 'routing/search', 'geo'],
-  'route-engine': ['routing/**', 'risk', 'geo', 'route-answer', 'tiles', 'storage', 'files', 'worker'],
+  'route-engine': [
+    'routing/**',
+    'risk',
+    'geo',
+    'route-answer',
+    'tiles',
+    'storage',
+    'storage/base-map',
+    'files',
+    'worker',
+  ],
   // from an extract to a graph, one folder a step: each uses the ones before it
   'mapbuild/arrays': [],
   'mapbuild/extract': ['mapbuild/arrays'], // bytes of a file → OSM objects
@@ -300,7 +310,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them
   // operation
   backup: ['storage', 'storage/formats', 'files'],
-  doctor: ['backup', 'storage', 'files', 'models/signature', 'sync', 'dataproc'],
+  doctor: ['backup', 'storage', 'storage/base-map', 'files', 'models/signature', 'sync', 'dataproc'],
   update: [], // a signed release in place of the executable
   clients: [], // written for other programs: they talk to the gateway over HTTP alone
   console: [], // the web page: talks to the gateway over HTTP alone; it may use the types of clients/

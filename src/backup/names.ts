@@ -59,7 +59,7 @@ const APPLICATIONS = path.join('dataproc', 'applications')
  * member holds for its profile is left out, because its hub has it.
  */
 export function listPlainFiles({ root, modulesDir, mapsDir, fleetFilesDir }: DataLayout): PlainFile[] {
-  const maps = filesBelow(root, mapsDir).filter((one) => one.path.endsWith('.graph'))
+  const maps = filesBelow(root, mapsDir).filter((one) => /\.(?:graph|mbtiles)$/.test(one.path))
   const kept = [modulesDir, path.join(root, APPLICATIONS), fleetFilesDir]
   return [...maps, ...kept.flatMap((dir) => filesBelow(root, dir))]
 }

@@ -1,8 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
 import { messageOf } from '../errors.js'
 import { checkGraphFile } from '../files/graph-file-check.js'
-import { mapFiles } from '../files/layout.js'
-import { type CheckContext, error, type Finding, megabytes, ok } from './finding.js'
+import { baseFileOf, mapFiles } from '../files/layout.js'
+import { openBaseFile } from '../storage/base-map/read.js'
+import { type CheckContext, error, type Finding, megabytes, ok, warning } from './finding.js'
 
 /**
  * Checks the map files of the data directory and of `routing.maps`: size, header and checksums. Reads whole
@@ -12,10 +13,30 @@ export function checkMaps({ layout, config, onProgress }: CheckContext): Finding
   const files = [...(existsSync(layout.mapsDir) ? mapFiles(layout) : []), ...config.routing.maps]
   if (files.length === 0)
     return [ok('there is no map: routes cannot be computed until `fieldgate map build` has created one')]
-  return files.map((file) => {
+  return files.flatMap((file) => {
     onProgress?.(file)
-    return checkMap(file, config.routing.maxMapBytes)
+    const base = baseFileOf(file)
+    return [checkMap(file, config.routing.maxMapBytes), ...(existsSync(base) ? [checkBase(base)] : [])]
   })
+}
+
+/** Checks a base map: its header, and all of its pages. */
+function checkBase(file: string): Finding {
+  const advice =
+    'build it again with `fieldgate map build --base --force`, or remove it: routes do not need it'
+  try {
+    const base = openBaseFile(file)
+    try {
+      const [fault] = base.check()
+      return fault === undefined
+        ? ok(`${file}: ${megabytes(base.sizeBytes)}, intact`)
+        : warning(`${file}: ${fault}`, advice)
+    } finally {
+      base.close()
+    }
+  } catch (thrown) {
+    return warning(`${file}: ${messageOf(thrown)}`, advice)
+  }
 }
 
 function checkMap(file: string, maxBytes: number): Finding {

@@ -1,5 +1,7 @@
 import type { Hono } from 'hono'
+import { BASE_MAX_ZOOM } from '../basemap/format.js'
 import { AppError } from '../errors.js'
+import { addBaseTileRoutes } from '../http/base-tile-routes.js'
 import type { CallDeps } from '../http/calls.js'
 import type { HttpEnv } from '../http/env.js'
 import { addTileRoutes } from '../http/tile-routes.js'
@@ -13,6 +15,21 @@ interface ListedMap {
   name: string
   bbox: number[]
   attribution: string
+}
+
+/** Answer of the search worker's call `baseTile`. */
+interface PackedTile {
+  packed: Uint8Array | undefined
+  tag: string
+}
+
+/** Answer of the search worker's call `baseFacts`. */
+interface BaseFacts {
+  minZoom: number
+  maxZoom: number
+  bbox: number[]
+  attribution: string
+  layers: object[]
 }
 
 /** Adds the routes of vector tiles, which the search worker makes because it holds the maps. */
@@ -36,5 +53,12 @@ export function addMapTiles(
       const message = `Found map ${JSON.stringify(name.slice(0, 100))}, expected one of ${known.join(', ')}`
       throw new AppError('UNKNOWN_MAP', { map: name, known }, { message })
     },
+  })
+  addBaseTileRoutes(app, {
+    calls,
+    maxZoom: BASE_MAX_ZOOM,
+    readTile: (address: TileRequest, signal) =>
+      searcher.call<PackedTile>('baseTile', address, { signal, timeLimitMs }),
+    describe: (name) => searcher.call<BaseFacts>('baseFacts', name, { timeLimitMs }),
   })
 }

@@ -7,6 +7,8 @@ import type { ServicesOptions } from './options.js'
 interface LoadedMaps {
   maps: string[]
   faults: { file: string; message: string }[]
+  /** base maps that cannot be used: their maps are served without */
+  baseFaults: { file: string; message: string }[]
 }
 
 export interface MapLoading {
@@ -27,9 +29,12 @@ export function createMapLoading(
     async reload() {
       // without a map the thread starts with the first search: it costs a board 10 MB and a tenth of a second
       if (!searcher.wasStarted() && config.routing.maps.length + mapFiles(layout).length === 0) return
-      const { maps, faults } = await searcher.call<LoadedMaps>('reload', null, { mayHoldThread: true })
+      const { maps, faults, baseFaults } = await searcher.call<LoadedMaps>('reload', null, {
+        mayHoldThread: true,
+      })
       // file names without their folders: `/readyz` needs no key
       lastFaults = faults.map(({ file, message }) => `${path.basename(file)}: ${message}`)
+      if (baseFaults.length > 0) log.warn({ baseFaults }, 'some base maps cannot be used')
       if (faults.length === 0) log.info({ maps }, 'maps are loaded')
       else log.warn({ maps, faults }, 'some map files cannot be used')
     },

@@ -1,7 +1,7 @@
 import { type FSWatcher, statSync, watch } from 'node:fs'
 import path from 'node:path'
 import type { Config } from '../config/config.js'
-import { type DataLayout, mapFiles } from '../files/layout.js'
+import { baseFileOf, type DataLayout, mapFiles } from '../files/layout.js'
 import type { Log } from '../log.js'
 import type { MapLoading } from './maps.js'
 
@@ -22,7 +22,8 @@ const SETTLE_MS = 1000
  * @returns a function that stops watching
  */
 export function watchMaps({ config, layout, maps, log }: MapWatch): () => void {
-  const filesNow = () => [...mapFiles(layout), ...config.routing.maps]
+  const filesNow = () =>
+    [...mapFiles(layout), ...config.routing.maps].flatMap((file) => [file, baseFileOf(file)])
   const stamp = () => filesNow().map(stampOf).join()
   let loaded = stamp()
   let timer: NodeJS.Timeout | undefined
@@ -51,7 +52,7 @@ export function watchMaps({ config, layout, maps, log }: MapWatch): () => void {
 }
 
 function isMap(name: string, { routing }: MapWatch['config']): boolean {
-  return name.endsWith('.graph') || routing.maps.some((file) => path.basename(file) === name)
+  return /\.(?:graph|mbtiles)$/.test(name) || routing.maps.some((file) => path.basename(file) === name)
 }
 
 function watchFolder(

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import { AppError } from '../errors.js'
+import { acceptsGzip } from './accepts-gzip.js'
 import { documentResponse, redirectResponse, refusalResponse, respond } from './answer.js'
 import { withTag } from './document-route.js'
 import { namesTag } from './entity-tag.js'
@@ -99,8 +100,4 @@ function answerFile(c: HttpContext, fileOf: KeptFiles, name: string): Response {
   headers['Content-Length'] = String(bytes.length)
   if (zipped !== undefined) headers['Content-Encoding'] = 'gzip'
   return respond(c.get('requestId'), 200, headers, bytes)
-}
-
-function acceptsGzip(header: string | undefined): boolean {
-  return /(^|[\s,])(gzip|\*)(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(header ?? '')
 }

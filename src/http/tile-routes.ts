@@ -1,18 +1,10 @@
 import type { Hono } from 'hono'
-import { AppError } from '../errors.js'
 import { documentResponse, respond } from './answer.js'
 import { admit, type CallDeps, endSignal, refusingFaults } from './calls.js'
 import { namesTag } from './entity-tag.js'
 import type { HttpContext, HttpEnv } from './env.js'
 import { refuseOtherMethods } from './refuse-methods.js'
-
-/** Place of a tile in the pyramid of a map. */
-interface TileAddress {
-  map: string
-  z: number
-  x: number
-  y: number
-}
+import { addressOfTile, TILE_TYPE, type TileAddress, tileHeaders } from './tile-address.js'
 
 interface TileRouteDeps<C> {
   calls: CallDeps<C>
@@ -25,11 +17,6 @@ interface TileRouteDeps<C> {
 
 const TILE_PATH = '/tiles/:map/:z/:x/:file'
 const TILEJSON_PATH = '/tiles/:map/tiles.json'
-/**
- * Time for which a client may use a tile without a request, s; after that its tag shows whether it changed.
- */
-const FRESH_S = 300
-
 /**
  * Adds `GET /tiles/<map>/<z>/<x>/<y>.mvt`, vector tiles of a map's roads, and `GET /tiles/<map>/tiles.json`,
  * their description.
@@ -48,11 +35,10 @@ async function answerTile<C>(c: HttpContext, deps: TileRouteDeps<C>): Promise<Re
   const requestId = c.get('requestId')
   const { bytes, tag } = await deps.readTile(addressOfTile(c, deps.maxZoom), endSignal(c, deps.calls))
   const etag = `"${tag}"`
-  const headers = { ETag: etag, 'Cache-Control': `private, max-age=${FRESH_S}` }
+  const headers = tileHeaders(etag)
   if (namesTag(c.req.header('if-none-match'), etag)) return respond(requestId, 304, headers, null)
   if (bytes === undefined) return respond(requestId, 204, headers, null)
-  const type = { 'Content-Type': 'application/vnd.mapbox-vector-tile' }
-  return respond(requestId, 200, { ...headers, ...type }, bytes)
+  return respond(requestId, 200, { ...headers, ...TILE_TYPE }, bytes)
 }
 
 async function answerTileJson<C>(c: HttpContext, deps: TileRouteDeps<C>): Promise<Response> {
@@ -76,17 +62,4 @@ async function answerTileJson<C>(c: HttpContext, deps: TileRouteDeps<C>): Promis
     ],
   }
   return documentResponse(document, c.get('requestId'))
-}
-
-/** Reads the address of a tile. @throws AppError NOT_FOUND with the expected form */
-function addressOfTile(c: HttpContext, maxZoom: number): TileAddress {
-  const zoomText = c.req.param('z') ?? ''
-  const column = c.req.param('x') ?? ''
-  const row = /^(\d{1,10})\.(?:mvt|pbf)$/.exec(c.req.param('file') ?? '')?.[1]
-  const z = /^\d{1,2}$/.test(zoomText) ? Number(zoomText) : Number.NaN
-  const x = /^\d{1,10}$/.test(column) ? Number(column) : Number.NaN
-  const y = row === undefined ? Number.NaN : Number(row)
-  if (z <= maxZoom && x < 2 ** z && y < 2 ** z) return { map: c.req.param('map') ?? '', z, x, y }
-  const message = `Found the tile ${c.req.path.slice(0, 200)}, expected /tiles/<map>/<z>/<x>/<y>.mvt with z from 0 to ${maxZoom}, x and y from 0 to 2^z - 1`
-  throw new AppError('NOT_FOUND', { maxZoom }, { message })
 }

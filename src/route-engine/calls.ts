@@ -1,5 +1,6 @@
 import { formatDatetimeShort, MAX_US, parseOffset } from '../datetime.js'
 import { invalidParams } from '../errors.js'
+import { baseFileOf } from '../files/layout.js'
 import { calcRiskSliced } from '../risk/calc-risk.js'
 import { planTravel, travelSpan } from '../risk/travel.js'
 import { isochroneText } from '../route-answer/isochrone-text.js'
@@ -13,8 +14,9 @@ import type { Searcher } from '../routing/search/route.js'
 import { moved, type Work, type WorkHandler } from '../worker/host.js'
 import { answerMatrix } from './answer-matrix.js'
 import { answerRoute } from './answer-route.js'
+import { baseInfo, findPlaces, needBase, type PlacesRequest } from './base-maps.js'
 import { chooseMap, snapPoint } from './locate.js'
-import type { LoadedMap } from './maps.js'
+import type { LoadedMap, Maps } from './maps.js'
 import { closedOverlay, stateOf } from './profiles.js'
 import type {
   CalcRiskRequest,
@@ -27,7 +29,7 @@ import type {
 import { runSliced } from './run-sliced.js'
 import { controlOf, type SearchParts } from './search-parts.js'
 import { inSnapshot, readPrepared } from './themes.js'
-import { createTileMaker } from './tiles.js'
+import { createTileMaker, type TileRequest } from './tiles.js'
 
 /**
  * Returns the handlers of the search worker by name; most of them answer the JSON text of a method's
@@ -42,12 +44,21 @@ export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
     isochrone: (request: IsochroneRequest, work) => answerIsochrone(parts, request, work),
     calcRisk: (request: CalcRiskRequest, work) => answerCalcRisk(parts, request, work),
     tile: createTileMaker(maps, config.tiles.cacheBytes),
+    baseTile: (request: TileRequest) => baseTile(maps, request),
+    baseFacts: (name: string) => {
+      const { base } = needBase(maps.bases, chooseMap(maps.list(), name, []).name)
+      const { bbox, attribution, layers } = base.meta
+      return { minZoom: base.minZoom, maxZoom: base.maxZoom, bbox, attribution, layers }
+    },
+    places: (request: PlacesRequest) => answerPlaces(maps, request),
     nearest: (request: NearestRequest) => answerNearest(parts, request),
-    maps: () => JSON.stringify({ maps: maps.list().map(mapInfo) }),
+    maps: () =>
+      JSON.stringify({ maps: maps.list().map((map) => ({ ...mapInfo(map), ...baseState(maps, map) })) }),
     reload: () => {
       maps.reload()
       profiles.warm(maps.list())
-      return { maps: maps.list().map((map) => map.name), faults: maps.faults() }
+      const baseFaults = maps.bases.faults()
+      return { maps: maps.list().map((map) => map.name), faults: maps.faults(), baseFaults }
     },
     status: () => ({
       maps: maps.list().map(({ name, graph }) => ({ name, bytes: graph.buffer.byteLength })),
@@ -56,6 +67,31 @@ export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
       ...profiles.stats(),
     }),
   }
+}
+
+/** Base map of a map, or why there is none, in wire names. */
+function baseState({ bases }: Maps, map: LoadedMap): { base: unknown; base_fault: string | null } {
+  const found = bases.find(map.name)
+  const file = baseFileOf(map.file)
+  const fault = bases.faults().find((each) => each.file === file)
+  return { base: found === undefined ? null : baseInfo(found), base_fault: fault?.message ?? null }
+}
+
+/** @throws AppError UNKNOWN_MAP, NO_BASE_MAP, BAD_BASE_MAP */
+function baseTile(maps: Maps, { map, z, x, y }: TileRequest) {
+  const { base } = needBase(maps.bases, chooseMap(maps.list(), map, []).name)
+  return base.tile(z, x, y) ?? { packed: undefined, tag: 'empty' }
+}
+
+/** @throws AppError UNKNOWN_MAP, NO_BASE_MAP, BAD_BASE_MAP */
+function answerPlaces(maps: Maps, request: PlacesRequest): string {
+  const list = maps.list()
+  if (request.map !== undefined) chooseMap(list, request.map, [])
+  return findPlaces(
+    maps.bases,
+    list.map(({ name }) => name),
+    request,
+  )
 }
 
 async function matrixCall(parts: SearchParts, request: MatrixRequest, work: Work): Promise<string> {

@@ -7,6 +7,7 @@ import { type DataLayout, mapFiles } from '../files/layout.js'
 import type { Hierarchy } from '../routing/cch/hierarchy.js'
 import { mapHierarchy } from '../routing/cch/map-hierarchy.js'
 import type { NamedGraph } from '../routing/graph/graph.js'
+import { type BaseMaps, createBaseMaps } from './base-maps.js'
 import { createMapStates, type MapStates } from './map-states.js'
 
 /** A map that is loaded, with a stamp of its file. */
@@ -33,6 +34,8 @@ export interface Maps {
   list(): readonly LoadedMap[]
   /** files that cannot be used */
   faults(): readonly MapFault[]
+  /** base maps beside the maps */
+  readonly bases: BaseMaps
   /** loads new and changed files and drops those that are gone; unchanged maps are kept */
   reload(): void
 }
@@ -46,6 +49,7 @@ export function openMaps(config: Config, layout: DataLayout): Maps {
   let maps: LoadedMap[] = []
   let faults: MapFault[] = []
   let loads = 0
+  const bases = createBaseMaps()
 
   const take = (file: string, taken: Map<string, LoadedMap>): void => {
     const name = path.basename(file).replace(/\.graph$/, '')
@@ -71,9 +75,10 @@ export function openMaps(config: Config, layout: DataLayout): Maps {
       }
     }
     maps = [...taken.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+    bases.refresh(maps)
   }
   reload()
-  return { list: () => maps, faults: () => faults, reload }
+  return { list: () => maps, faults: () => faults, bases, reload }
 }
 
 /** Returns a stamp that changes with the file: files are replaced by rename, so a new one has a new inode. */

@@ -3,6 +3,7 @@ import type { RiskStretch } from '../risk/travel.js'
 import type { RouteShape } from '../route-answer/leg-text.js'
 import type { RequestPoint } from '../route-answer/request-point.js'
 import type { Vehicle } from '../routing/conditions/vehicle.js'
+import type { PlacesRequest } from './base-maps.js'
 
 /**
  * Themes of a request to the search worker. All requests are checked before, and are plain values that cross
@@ -69,4 +70,5 @@ export interface SearchCalls {
   nearest: NearestRequest
   maps: null
   calcRisk: CalcRiskRequest
+  places: PlacesRequest
 }

@@ -94,6 +94,7 @@ t.test('doctor: every broken part is reported, with advice', async (t) => {
   t.notMatch(stdout, 'skipped')
 
   writeFileSync(file('maps/town.graph'), 'no map')
+  writeFileSync(file('maps/town.mbtiles'), 'no tiles')
   mkdirSync(file('modules/empty'))
   writeFileSync(file('secret.key'), 'fieldgate-key-1 AAAA')
   chmodSync(file('secret.key'), 0o644)
@@ -101,6 +102,10 @@ t.test('doctor: every broken part is reported, with advice', async (t) => {
   const broken = await doctor()
   t.equal(broken.code, 2)
   t.equal(broken.find('maps').state, 'error')
+  t.match(broken.find('maps').findings, [
+    { state: 'error' },
+    { state: 'warning', message: /town\.mbtiles: .*no MBTiles file/, advice: /routes do not need it/ },
+  ])
   t.equal(broken.find('modules').state, 'error')
   t.match(broken.find('permissions').findings, [
     { state: 'warning', message: /has the mode 755, expected 700/ },

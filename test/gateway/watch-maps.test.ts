@@ -53,8 +53,11 @@ t.test('maps: files that come, change and go are loaded, each once', async (t) =
   t.equal(reloads(), 3, 'other files are none of its business')
   rmSync(map('a.graph'))
   await until(() => reloads() === 4)
+  writeFileSync(map('none.mbtiles'), 'a base map without a map')
   await settled()
   t.equal(reloads(), 4)
+  writeFileSync(listed.replace('.graph', '.mbtiles'), 'a base map')
+  await until(() => reloads() === 5)
 })
 
 t.test('maps: a load that fails is told, and the next change is loaded; nothing after the end', async (t) => {

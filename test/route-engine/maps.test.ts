@@ -18,7 +18,7 @@ t.test('reload: loads new files, keeps unchanged ones, drops those that are gone
   )
   rmSync(path.join(mapsDir, 'a.graph'))
   addMap('c', town(4))
-  t.same(call('reload', null), { maps: ['b', 'c'], faults: [] })
+  t.same(call('reload', null), { maps: ['b', 'c'], faults: [], baseFaults: [] })
   t.equal(parts.maps.list()[0], before[1], 'the same graph, not loaded again')
   addMap('b', town(5))
   call('reload', null)

@@ -2,6 +2,7 @@ import type { Method } from '../../rpc/define-method.js'
 import { calcRisk } from './calc-risk.js'
 import type { RoutingContext } from './context.js'
 import { dijkstra } from './dijkstra.js'
+import { findPlaces } from './find-places.js'
 import { isochrone } from './isochrone.js'
 import { listMaps } from './list-maps.js'
 import { matrix } from './matrix.js'
@@ -15,6 +16,7 @@ export const ROUTING_METHODS: readonly Method<RoutingContext>[] = [
   calcRisk,
   listMaps,
   nearest,
+  findPlaces,
   matrix,
   isochrone,
 ]

@@ -211,6 +211,16 @@ export const ListMapsResult = z.strictObject({
       built_from: z.looseObject({ file: z.string(), sha256: z.string() }),
       attribution: z.string(),
       licence: z.string(),
+      base: z
+        .looseObject({
+          bytes: z.int().min(0),
+          minzoom: z.int().min(0),
+          maxzoom: z.int().min(0),
+          built_from: z.looseObject({ file: z.string(), sha256: z.string() }),
+        })
+        .nullable()
+        .describe('the base map to draw below; null where there is none'),
+      base_fault: z.string().nullable().describe('why the base map beside the file cannot be used'),
     }),
   ),
 })
@@ -231,6 +241,34 @@ export const NearestResult = z.strictObject({
     .array(z.strictObject({ edge_id: z.int().min(0), speed: z.number().min(0), name: z.string() }))
     .describe('links that may be driven from there, in both directions'),
   passed_over: PassedOver,
+})
+
+export const FindPlacesParams = z.strictObject({
+  text: z
+    .string()
+    .min(1)
+    .max(MAX_NAME)
+    .describe('beginning of a name or of one of its words; capitals and accents do not matter'),
+  map: MapName.describe('map to search; absent: all that have a base map'),
+  limit: z.int().min(1).max(50).default(10).describe('most places'),
+})
+
+export const FindPlacesResult = z.strictObject({
+  places: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        name_latin: z.string().nullable().describe('the name in Latin script, where `name` has none'),
+        kind: z.string().describe('such as city, suburb, hospital, street, water'),
+        population: z.int().nullable(),
+        lonlat: z.array(z.number()).describe('[longitude, latitude], degrees'),
+        bbox: z.array(z.number()).describe('[west, south, east, north], degrees'),
+        map: z.string(),
+      }),
+    )
+    .describe(
+      'the whole name first, then its beginning, then its words; cities before villages before streets',
+    ),
 })
 
 export const MatrixParams = z.strictObject({

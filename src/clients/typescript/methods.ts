@@ -66,6 +66,7 @@ export type ErrorName =
   | 'BAD_EXTRACT'
   | 'TOO_MANY_CELLS'
   | 'BAD_BASE_MAP'
+  | 'NO_BASE_MAP'
   | 'OUTSIDE_MAP'
   | 'NO_ROUTE'
   | 'UNKNOWN_MAP'
@@ -170,6 +171,7 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'routing.calc_risk': '/api/v1/svcapi/jsonrpc',
   'routing.list_maps': '/api/v1/svcapi/jsonrpc',
   'routing.nearest': '/api/v1/svcapi/jsonrpc',
+  'routing.find_places': '/api/v1/svcapi/jsonrpc',
   'routing.matrix': '/api/v1/svcapi/jsonrpc',
   'routing.isochrone': '/api/v1/svcapi/jsonrpc',
   'dataset.create': '/api/v2/dataset/jsonrpc',

@@ -106,6 +106,14 @@ const ADVICE: Record<string, readonly [en: string, ja: string]> = {
     'data.known lists the maps. New map files are loaded after SIGHUP.',
     'data.known に地図の一覧があります。新しい地図ファイルは SIGHUP の送信後に読み込まれます。',
   ],
+  NO_BASE_MAP: [
+    'Build the map with --base, which writes the base map beside it.',
+    '地図を --base を付けて作成すると、背景地図が隣に保存されます。',
+  ],
+  BAD_BASE_MAP: [
+    'Build the map again with --base --force, or remove the file: routes do not need it.',
+    '地図を --base --force で作り直すか、ファイルを削除してください。経路の検索には不要です。',
+  ],
   UNKNOWN_THEME: [
     'A theme is a table with a level column. Register the table, or check the spelling.',
     'テーマは、レベルの列があるテーブルです。テーブルを登録するか、名前の綴りを確認してください。',

@@ -84,6 +84,26 @@ function tilePaths(): Record<string, PathItem> {
         },
       },
     },
+    '/tiles/{map}/base/tiles.json': {
+      get: {
+        ...operation('Map tiles', 'baseTileJson', 'TileJSON of the base map of a map'),
+        security: ALSO_BASIC,
+        parameters: [map],
+        responses: answers('TileJSON 3.0.0', 'application/json', { type: 'object' }),
+      },
+    },
+    '/tiles/{map}/base/{z}/{x}/{y}.mvt': {
+      get: {
+        ...operation('Map tiles', 'baseTile', 'Vector tile of a base map, layers of Shortbread'),
+        security: ALSO_BASIC,
+        parameters: [map, ...place, headerParameter('If-None-Match', false)],
+        responses: {
+          ...answers('The tile', 'application/vnd.mapbox-vector-tile'),
+          204: { description: 'Nothing is there' },
+          304: { description: 'The caller has this tile' },
+        },
+      },
+    },
   }
 }
 

@@ -3,6 +3,10 @@ import type { Db } from '../sqlite/connection/database.js'
 
 /** Place that a search found. */
 export interface FoundPlace {
+  /** 0 = the text is the whole name, 1 = its beginning, 2 = that of one of its words, or of another name */
+  readonly match: number
+  /** class of importance, lower ones first */
+  readonly rank: number
   readonly name: string
   /** the name in Latin script, where `name` has none; empty otherwise */
   readonly latin: string
@@ -18,9 +22,8 @@ export interface FoundPlace {
   readonly north: number
 }
 
-interface PlaceRow extends FoundPlace {
+interface PlaceRow extends Omit<FoundPlace, 'match'> {
   readonly id: number
-  readonly rank: number
 }
 
 const RANKS = 16
@@ -51,11 +54,10 @@ export function createPlaceFinder(db: Db): (text: string, limit: number) => Foun
     const rows = [...ids].map((id) => selectPlace.get(id)).filter((row) => row !== undefined)
     const rated = rows.map((row) => ({ row, match: matchOf(row, wanted) }))
     rated.sort((a, b) => a.match - b.match || compare(a.row, b.row))
-    return rated.slice(0, limit).map(({ row: { id: _, rank: __, ...place } }) => place)
+    return rated.slice(0, limit).map(({ row: { id: _, ...place }, match }) => ({ ...place, match }))
   }
 }
 
-/** 0 = the whole name, 1 = its beginning, 2 = one of its words, or another name. */
 function matchOf({ name, latin }: PlaceRow, wanted: string): number {
   const names = [foldName(name), foldName(latin)]
   if (names.includes(wanted)) return 0

@@ -129,6 +129,12 @@ export const MAP_BAD_CALLS: BadCalls = {
     [[{ lonlat: [0, 0] }], 'OUTSIDE_MAP', /./],
     [[{ lonlat: at(0, 0), map: 'nobody' }], 'UNKNOWN_MAP', /nobody/],
   ],
+  'routing.find_places': [
+    [[{}], 'INVALID_PARAMS', /text/],
+    [[{ text: 'x', limit: 0 }], 'INVALID_PARAMS', /limit/],
+    [[{ text: 'x', map: 'nobody' }], 'UNKNOWN_MAP', /nobody/],
+    [[{ text: 'x' }], 'NO_BASE_MAP', /map build --base/],
+  ],
   'routing.matrix': [
     [matrix({ sources: [] }), 'INVALID_PARAMS', /sources/],
     [matrix({ themes: { flood: ALL } }), 'INVALID_PARAMS', /start_datetime/],

@@ -243,6 +243,20 @@ export interface MapMethods {
         }
         attribution: string
         licence: string
+        /** the base map to draw below; null where there is none */
+        base: {
+          bytes: number
+          minzoom: number
+          maxzoom: number
+          built_from: {
+            file: string
+            sha256: string
+            [name: string]: unknown
+          }
+          [name: string]: unknown
+        } | null
+        /** why the base map beside the file cannot be used */
+        base_fault: string | null
         [name: string]: unknown
       }[]
     }
@@ -283,6 +297,33 @@ export interface MapMethods {
         /** cut_off: no way leads from there to the other points, or to the main network and back */
         reason: 'cut_off'
       } | null
+    }
+  }
+  /** Places, streets and water by name, from base maps (scope route:read) */
+  'routing.find_places': {
+    params: {
+      /** beginning of a name or of one of its words; capitals and accents do not matter */
+      text: string
+      /** map to search; absent: all that have a base map */
+      map?: string
+      /** most places */
+      limit?: number
+    }
+    result: {
+      /** the whole name first, then its beginning, then its words; cities before villages before streets */
+      places: {
+        name: string
+        /** the name in Latin script, where `name` has none */
+        name_latin: string | null
+        /** such as city, suburb, hospital, street, water */
+        kind: string
+        population: number | null
+        /** [longitude, latitude], degrees */
+        lonlat: number[]
+        /** [west, south, east, north], degrees */
+        bbox: number[]
+        map: string
+      }[]
     }
   }
   /** Costs, times and lengths of the cheapest routes between many points (scope route:read) */
