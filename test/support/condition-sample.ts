@@ -1,4 +1,6 @@
-import { feature, openTables, type Tables } from './tables.js'
+import type { LoaderTable } from '../../src/storage/tables.js'
+import type { TablesWorld } from './conformance/tables/world.js'
+import { feature } from './tables.js'
 
 export const COLUMNS = [
   { name: 'n', udtName: 'int4' as const },
@@ -16,9 +18,16 @@ export const COLUMNS = [
   { name: 'secret', udtName: 'text' as const, isEncrypted: true },
 ]
 
-export async function openSample(): Promise<{ tables: Tables; ask: (conds: unknown) => Promise<unknown[]> }> {
-  const tables = openTables()
-  const table = tables.register('sample', COLUMNS, ['n'])
+interface Sample {
+  readonly tables: TablesWorld
+  readonly table: LoaderTable
+  /** numbers of the rows of a condition */
+  ask(conds: unknown): Promise<unknown[]>
+}
+
+/** Makes a table with a few rows of every type in some tables. */
+export async function openSample(tables: TablesWorld): Promise<Sample> {
+  const table = await tables.register('sample', COLUMNS, ['n'])
   const rows = [
     {
       n: 1,
@@ -73,5 +82,5 @@ export async function openSample(): Promise<{ tables: Tables; ask: (conds: unkno
   )
   const ask = async (conds: unknown) =>
     (await tables.read(table, { conds })).map(({ properties }) => properties.n)
-  return { tables, ask }
+  return { tables, table, ask }
 }

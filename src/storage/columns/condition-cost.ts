@@ -23,9 +23,21 @@ export interface RowFacts {
  * @throws AppError TOO_EXPENSIVE, `data` = `{ path, found, limit }`
  */
 export function checkCost(condition: Condition, path: string, facts: () => RowFacts): void {
+  const steps = costlySteps(condition)
+  if (steps !== undefined) checkSteps(steps, facts(), path)
+}
+
+/** Comparisons for each byte of a column's values, by column. */
+export type Steps = ReadonlyMap<string, number>
+
+/** Returns the comparisons of a costly condition; undefined for one whose rows need not be looked at. */
+export function costlySteps(condition: Condition): Steps | undefined {
   const steps = stepsByColumn(condition, new Map())
-  if (![...steps.values()].some((each) => each > CHEAP_STEPS)) return
-  const { rows, meanBytes } = facts()
+  return [...steps.values()].some((each) => each > CHEAP_STEPS) ? steps : undefined
+}
+
+/** Refuses a condition as `checkCost` does. @throws AppError TOO_EXPENSIVE */
+export function checkSteps(steps: Steps, { rows, meanBytes }: RowFacts, path: string): void {
   let found = 0
   for (const [column, each] of steps) found += Math.ceil(rows * meanBytes(column) * each)
   if (found <= MAX_STEPS) return

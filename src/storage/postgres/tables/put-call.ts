@@ -67,17 +67,22 @@ export function requireKeyFits(table: LoaderTable, values: readonly Stored[], in
   }
 }
 
-/** Cuts rows into those of one statement each. */
+/** Cuts rows into those of one statement each. An error of the rows comes behind the rows before it. */
 export function* chunksOf(rows: Iterable<CheckedRow>): Generator<CheckedRow[]> {
   let chunk: CheckedRow[] = []
   let bytes = 0
-  for (const row of rows) {
-    chunk.push(row)
-    for (const value of row.values) bytes += storedBytes(value)
-    if (chunk.length < CHUNK_ROWS && bytes < CHUNK_BYTES) continue
-    yield chunk
-    chunk = []
-    bytes = 0
+  try {
+    for (const row of rows) {
+      chunk.push(row)
+      for (const value of row.values) bytes += storedBytes(value)
+      if (chunk.length < CHUNK_ROWS && bytes < CHUNK_BYTES) continue
+      yield chunk
+      chunk = []
+      bytes = 0
+    }
+  } catch (error) {
+    if (chunk.length > 0) yield chunk
+    throw error
   }
   if (chunk.length > 0) yield chunk
 }

@@ -40,7 +40,10 @@ export function createTableStore(context: TablesContext): TableStore {
   return {
     find: (name) => catalog.find(db.read, name),
     list: () => catalog.list(db.read),
-    register: (definition, nowUs) => registerTable(db, definition, nowUs),
+    async register(definition, nowUs) {
+      const made = await registerTable(db, definition, nowUs)
+      return (await catalog.findById(db.read, made.tableId)) ?? made // none: it was dropped at once
+    },
     drop: (table) => dropTable(db, table),
     forget: (table) => catalog.forget(table),
     async put(ref, records, options) {

@@ -1,9 +1,9 @@
 import type { PreparedArea } from '../../../geo/prepared-area.js'
 import { decimalSortKey } from '../../columns/decimal-type.js'
+import { valueTooLarge } from '../../columns/large-values.js'
 import { compileLike, type LikeMatcher } from '../../columns/like-pattern.js'
 import { timetzSortKey } from '../../columns/time-types.js'
 import type { Db } from './database.js'
-import { valueTooLarge } from './value-limit.js'
 
 /** State that the functions of one connection share. */
 interface Registry {

@@ -1,17 +1,12 @@
 import type { Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
+import { LARGE_BYTES, type LargeValue } from '../../columns/large-values.js'
 import { handOver } from '../../hand-over.js'
 import type { LargeReads } from '../../large-reads.js'
 import { printRows, type RowPrinting } from '../../records/print-rows.js'
 import type { Column, TableRow } from '../../tables.js'
 import type { Db } from '../connection/database.js'
-import {
-  LARGE_BYTES,
-  type LargeValue,
-  mayBeLarge,
-  requireReadable,
-  valueOrSizeSql,
-} from '../connection/large-values.js'
+import { mayBeLarge, requireReadable, valueOrSizeSql } from '../connection/large-values.js'
 import { ROW_ID } from './ddl.js'
 import type { MatchRow } from './matches.js'
 import { readableSql } from './origins.js'

@@ -1,16 +1,10 @@
 import type { Stored } from '../../columns/column-type.js'
+import { CHAR_BYTES, LARGE_BYTES, type LargeValue } from '../../columns/large-values.js'
 import type { StateColumn } from '../../columns/state-column.js'
 import type { LargeReads } from '../../large-reads.js'
 import type { StateRow } from '../../states.js'
 import type { Db } from '../connection/database.js'
-import {
-  CHAR_BYTES,
-  LARGE_BYTES,
-  type LargeValue,
-  mayBeLarge,
-  requireReadable,
-  valueOrSizeSql,
-} from '../connection/large-values.js'
+import { mayBeLarge, requireReadable, valueOrSizeSql } from '../connection/large-values.js'
 
 /** Returns SQL for a value of a page: its size when it is large. */
 export function pageValueSql(column: StateColumn, sql: string): string {
