@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '../../../errors.js'
 import type { Connection, TextRow, Value } from './connection.js'
-import { faultKind, faultOf, NOT_REPLICATED, toDatabaseError } from './faults.js'
+import { codeOf, faultKind, faultOf, NOT_REPLICATED, toDatabaseError } from './faults.js'
 import { fillOptions, type OpenOptions, type PostgresOptions } from './options.js'
 import { createPool } from './pool.js'
 import { createPrimaryFinder } from './primary.js'
 import { createSlots } from './slots.js'
+import { createStandbyGate, type StandbyGate } from './standby-gate.js'
 
 export type { TextRow, Value } from './connection.js'
 
@@ -81,15 +82,22 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
   const pool = createPool(createPrimaryFinder(options), limits)
   const writers = createSlots(Math.max(1, limits.connections - KEPT_FOR_READS), limits.waitMs)
   const nameOf = statementNames()
+  const gate = createStandbyGate({
+    probe: () =>
+      pool.lend((connection) => runTransaction(connection, options, { attempt: newAttempt() }, noWork)),
+    onFault: options.onFault,
+  })
   const transact = async <T>(
     work: (rows: Rows, attempt: Attempt) => Promise<T>,
     { statementMs, first }: WriteOptions,
     attempt: RunningAttempt,
   ) => {
+    gate.requireOpen()
     await writers.take()
     try {
+      gate.requireOpen() // another write may have shut it while this one waited
       return await pool.lend((connection) =>
-        runTransaction(connection, options, { attempt, first }, async () => {
+        runTransaction(connection, options, { attempt, first, gate }, async () => {
           if (statementMs !== undefined) await setLimit(connection, statementMs)
           return await work(rowsOf(connection, nameOf, statementMs ?? limits.statementMs), attempt)
         }),
@@ -107,7 +115,9 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
     ),
     write: (work, settings = {}) =>
       repeated(options, (attempt) => transact(work, settings, attempt), settings.canRepeat ?? true),
-    close: () => pool.close(),
+    async close() {
+      await Promise.all([gate.close(), pool.close()])
+    },
   }
 }
 
@@ -117,14 +127,29 @@ interface RunningAttempt extends Attempt {
   isInDoubt: boolean
 }
 
+function newAttempt(isRepeat = false): RunningAttempt {
+  return { isRepeat, isInDoubt: false, first: undefined }
+}
+
+async function noWork(): Promise<void> {
+  // a probe: its beginning writes to the log, so that its commit waits for the standby
+}
+
 async function setLimit(connection: Connection, statementMs: number): Promise<void> {
   await connection.runAll(`SET LOCAL statement_timeout = ${Math.ceil(statementMs)}`, statementMs)
+}
+
+interface Transaction {
+  readonly attempt: RunningAttempt
+  readonly first?: string | undefined
+  /** absent for the probe of the gate itself */
+  readonly gate?: StandbyGate
 }
 
 async function runTransaction<T>(
   connection: Connection,
   { limits, requiresSync }: OpenOptions,
-  { attempt, first }: { attempt: RunningAttempt; first: string | undefined },
+  { attempt, first, gate }: Transaction,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -132,11 +157,14 @@ async function runTransaction<T>(
     const [, begun, answer] = await connection.runAll(text, limits.statementMs)
     if (requiresSync) requireSync(begun?.rows[0])
     attempt.first = answer?.rows[0]
+    gate?.requireOpen() // the lock of a row was perhaps what this has waited for
     const result = await work()
+    gate?.requireOpen()
     attempt.isInDoubt = true
     await connection.commit(limits.commitMs)
     return result
   } catch (error) {
+    if (attempt.isInDoubt && codeOf(error) === NOT_REPLICATED) gate?.shut()
     // after a failed commit there is no transaction any more, and the statement changes nothing
     if (!connection.isBroken()) await rollBack(connection, limits.statementMs)
     throw error
@@ -172,7 +200,7 @@ async function repeated<T>(
   const untilMs = performance.now() + limits.repeatMs
   let isRepeat = false
   for (let attempts = 1; ; attempts++) {
-    const attempt: RunningAttempt = { isRepeat, isInDoubt: false, first: undefined }
+    const attempt = newAttempt(isRepeat)
     try {
       return await work(attempt)
     } catch (error) {
