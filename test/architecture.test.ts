@@ -169,7 +169,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'storage/postgres/models': ['storage', 'storage/postgres/connection', 'storage/postgres/lists'],
   // conditions, order and pages of lists
   'storage/postgres/lists': ['storage', 'storage/columns', 'storage/postgres/connection'],
-  'storage/postgres/feeds': ['storage', 'storage/exchange', 'storage/postgres/connection'],
+  // feeds in both directions; rows of other nodes become rows of tables
+  'storage/postgres/feeds': [
+    ...['storage', 'storage/exchange', 'storage/postgres/connection', 'storage/postgres/tables'],
+  ],
   'storage/postgres/leases': ['storage', 'storage/postgres/connection'], // tasks of one process at a time; who needs bytes
   'storage/postgres/access': ['storage', 'storage/exchange', 'storage/postgres/connection'],
   'storage/postgres/fleet': [

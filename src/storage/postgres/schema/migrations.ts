@@ -3,6 +3,7 @@ import { ACCESS_TABLES } from './access-tables.js'
 import { ALLOWANCE_TABLES, BYTE_LEASE_TABLES } from './byte-lease-tables.js'
 import { BUNDLE_TABLES, FEED_TABLES } from './feed-tables.js'
 import { FLEET_TABLES, MEMBER_TABLES } from './fleet-tables.js'
+import { INBOX_TABLES } from './inbox-tables.js'
 import { LEASE_TABLES } from './lease-tables.js'
 import { LOADER_TABLES } from './loader-tables.js'
 import { MODEL_TABLES, TRANSFER_TABLES } from './model-tables.js'
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'loader tables', statements: LOADER_TABLES },
   { name: 'byte leases', statements: BYTE_LEASE_TABLES },
   { name: 'allowances', statements: ALLOWANCE_TABLES },
+  { name: 'inbox', statements: INBOX_TABLES },
 ]

@@ -1,4 +1,4 @@
-import { AppError } from '../../../errors.js'
+import { cursorMismatch, feedUnknown, isSameState, staleEpoch } from '../../exchange/feed-errors.js'
 import type {
   FeedInbox,
   ReceivedBatch,
@@ -62,7 +62,7 @@ function openFeed(
   { start, last = Number.POSITIVE_INFINITY }: { start: number; last?: number },
 ): number {
   const table = findTable(db, dataName)
-  if (table?.tableId !== tableId) throw unknownFeed(state)
+  if (table?.tableId !== tableId) throw feedUnknown(state)
   const known = findCursor(db, state.sender, state.feed)
   requireEpoch(state, known)
   const isSameData = known?.sender_table === state.senderTable && known.table_id === tableId
@@ -86,7 +86,7 @@ function requireEpoch(state: SenderState, known: CursorRow | undefined): void {
 /** Stores a batch. The caller has begun a transaction. @returns rows that were written */
 async function takeBatch(db: Db, batch: ReceivedBatch): Promise<number> {
   const feed = findReceivedFeed(db, batch.sender, batch.feed)
-  if (feed === undefined || !isSameState(feed, batch)) throw unknownFeed(batch)
+  if (feed === undefined || !isSameState(feed, batch)) throw feedUnknown(batch)
   if (feed.cursor !== batch.after) throw cursorMismatch(batch, feed.cursor)
   const pause = createPause(undefined, SLICE_MS)
   const parts: Iterable<[string, Iterable<ReceivedRow>]> =
@@ -104,10 +104,6 @@ async function takeBatch(db: Db, batch: ReceivedBatch): Promise<number> {
   return written
 }
 
-function isSameState(a: SenderState, b: SenderState): boolean {
-  return a.senderTable === b.senderTable && a.epoch === b.epoch && a.digest === b.digest
-}
-
 /** Finds a feed of another node that was opened. */
 export function findReceivedFeed(db: Db, sender: string, feed: string): ReceivedFeed | undefined {
   const row = findCursor(db, sender, feed)
@@ -123,21 +119,4 @@ function toReceivedFeed(db: Db, row: CursorRow): ReceivedFeed | undefined {
   if (table === undefined) return undefined // no test: a dropped table takes its cursors along
   const { sender, feed, sender_table: senderTable, epoch, digest, cursor } = row
   return { sender, feed, senderTable, epoch, digest, cursor, table }
-}
-
-function unknownFeed({ feed }: SenderState): AppError {
-  const message = `The feed ${feed} was not offered as this batch has it; offer its table first`
-  return new AppError('UNKNOWN_FEED', { feed }, { message })
-}
-
-function cursorMismatch({ after, feed }: ReceivedBatch, cursor: number): AppError {
-  const message = `The batch begins after change ${after}, expected ${cursor}`
-  return new AppError('CURSOR_MISMATCH', { feed, cursor }, { message })
-}
-
-function staleEpoch({ epoch, sender }: SenderState, known: number): AppError {
-  const message =
-    `The node ${sender} sends with epoch ${epoch}, but a restored copy of it has sent with ${known}: ` +
-    'two gateways run with one node id; stop one of them'
-  return new AppError('STALE_EPOCH', { epoch, known }, { message })
 }

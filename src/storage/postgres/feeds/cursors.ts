@@ -1,0 +1,71 @@
+import { staleEpoch } from '../../exchange/feed-errors.js'
+import type { SenderState } from '../../exchange/feeds.js'
+import type { Rows } from '../connection/database.js'
+
+/** Row of a feed of another node. */
+export interface CursorRow extends SenderState {
+  readonly cursor: number
+  readonly tableId: number
+}
+
+const SELECT = `SELECT sender, feed, sender_table AS "senderTable", epoch, digest, cursor, table_id AS "tableId"
+  FROM feed_cursor`
+
+/** Finds a feed of another node that was opened. */
+export function findCursor(
+  rows: Rows,
+  { sender, feed }: Pick<SenderState, 'sender' | 'feed'>,
+): Promise<CursorRow | undefined> {
+  return rows.get<CursorRow>(`${SELECT} WHERE sender = $1 AND feed = $2`, sender, feed)
+}
+
+/** Finds a feed, which stays as it is until the end of the transaction. */
+export function lockCursor(
+  rows: Rows,
+  { sender, feed }: Pick<SenderState, 'sender' | 'feed'>,
+): Promise<CursorRow | undefined> {
+  return rows.get<CursorRow>(`${SELECT} WHERE sender = $1 AND feed = $2 FOR UPDATE`, sender, feed)
+}
+
+/** Returns the feeds of a node that were opened, in the order of their ids. */
+export function cursorsOf(rows: Rows, sender: string): Promise<CursorRow[]> {
+  return rows.all<CursorRow>(`${SELECT} WHERE sender = $1 ORDER BY feed`, sender)
+}
+
+const LOCK_ALL = `${SELECT} AS c WHERE (sender, feed) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+  ORDER BY sender, feed FOR UPDATE`
+
+/** Finds feeds, which stay as they are until the end of the transaction. @returns by `feedKey` */
+export async function lockCursors(
+  rows: Rows,
+  feeds: readonly Pick<SenderState, 'sender' | 'feed'>[],
+): Promise<Map<string, CursorRow>> {
+  const [senders, ids] = [feeds.map(({ sender }) => sender), feeds.map(({ feed }) => feed)]
+  const found = await rows.all<CursorRow>(LOCK_ALL, senders, ids)
+  return new Map(found.map((row) => [feedKey(row), row]))
+}
+
+const MOVE = `UPDATE feed_cursor AS c SET cursor = m.cursor
+  FROM unnest($1::text[], $2::text[], $3::bigint[]) AS m (sender, feed, cursor)
+  WHERE c.sender = m.sender AND c.feed = m.feed`
+
+/** Moves cursors. */
+export async function moveCursors(rows: Rows, moved: readonly CursorRow[]): Promise<void> {
+  if (moved.length === 0) return
+  await rows.run(
+    MOVE,
+    moved.map(({ sender }) => sender),
+    moved.map(({ feed }) => feed),
+    moved.map(({ cursor }) => cursor),
+  )
+}
+
+/** Name of a feed of another node among all of them. */
+export function feedKey({ sender, feed }: Pick<SenderState, 'sender' | 'feed'>): string {
+  return `${sender} ${feed}`
+}
+
+/** @throws AppError STALE_EPOCH */
+export function requireEpoch(state: SenderState, known: CursorRow | undefined): void {
+  if (known !== undefined && state.epoch < known.epoch) throw staleEpoch(state, known.epoch)
+}

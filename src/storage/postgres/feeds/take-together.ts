@@ -1,0 +1,198 @@
+import { type AppError, isAppError } from '../../../errors.js'
+import { cursorMismatch, feedUnknown, isSameState } from '../../exchange/feed-errors.js'
+import type { ReceivedBatch, ReceivedRow } from '../../exchange/feeds.js'
+import { createOwnerQueue, type OwnerQueue } from '../../owner-queue.js'
+import type { LoaderTable } from '../../tables.js'
+import type { Attempt, Rows } from '../connection/database.js'
+import { currentTable } from '../tables/put-call.js'
+import { putSentRows } from '../tables/sent-rows.js'
+import type { TablesContext } from '../tables/store.js'
+import { lockedState, lockSql, type TableState } from '../tables/table-state.js'
+import { type CursorRow, feedKey, lockCursors, moveCursors } from './cursors.js'
+
+/** Most rows and batches of one transaction. */
+const GROUP_ROWS = 2000
+const GROUP_BATCHES = 100
+
+/** A batch whose rows were read. */
+export interface TakenBatch {
+  readonly batch: ReceivedBatch
+  readonly rows: readonly ReceivedRow[]
+  /** key that sends */
+  readonly owner: string
+}
+
+interface Call extends TakenBatch {
+  /** @param written undefined for a feed of another table */
+  resolve(written: number | undefined): void
+  reject(error: unknown): void
+}
+
+/** Batches that are stored. */
+export interface Taking {
+  /**
+   * Stores a batch with those of the same table that wait at the time.
+   *
+   * @returns rows that were written; undefined, and nothing is stored, for a feed of another table
+   * @throws AppError UNKNOWN_FEED, CURSOR_MISMATCH, BAD_RECORD
+   */
+  take(table: LoaderTable, taken: TakenBatch): Promise<number | undefined>
+}
+
+/** Batches of one table that wait for their turn. */
+interface Waiting {
+  readonly table: LoaderTable
+  readonly queue: OwnerQueue<Call>
+  /** a batch that was taken and does not fit the group before it */
+  held: Call | undefined
+}
+
+/**
+ * Creates the storing of one process. Batches of one table take turns here, and those that wait at the same time are
+ * committed together, because each commit takes the time of the disk and of the standby. Owners have turns.
+ */
+export function createTaking(context: TablesContext): Taking {
+  const tables = new Map<number, Waiting>()
+  const serve = async (waiting: Waiting) => {
+    const { table } = waiting
+    for (let group = nextGroup(waiting); group.length > 0; group = nextGroup(waiting))
+      await takeGroup(context, table, group)
+    tables.delete(table.tableId)
+  }
+  return {
+    take: (table, taken) =>
+      new Promise((resolve, reject) => {
+        const known = tables.get(table.tableId)
+        const waiting = known ?? { table, queue: createOwnerQueue<Call>(), held: undefined }
+        waiting.queue.push(taken.owner, { ...taken, resolve, reject })
+        if (known !== undefined) return
+        tables.set(table.tableId, waiting)
+        void Promise.resolve().then(() => serve(waiting))
+      }),
+  }
+}
+
+function nextGroup(waiting: Waiting): Call[] {
+  const group: Call[] = []
+  let rows = 0
+  while (group.length < GROUP_BATCHES) {
+    const call = waiting.held ?? waiting.queue.take()
+    waiting.held = undefined
+    if (call === undefined) return group
+    if (group.length > 0 && rows + call.rows.length > GROUP_ROWS) {
+      waiting.held = call
+      return group
+    }
+    group.push(call)
+    rows += call.rows.length
+  }
+  return group
+}
+
+/** What became of a batch. */
+type Outcome = { readonly written: number | undefined } | { readonly fault: AppError }
+
+/** Stores batches and answers them. Never rejects. */
+async function takeGroup(context: TablesContext, table: LoaderTable, group: readonly Call[]): Promise<void> {
+  /** of the last attempt, by call */
+  let outcomes: Outcome[] = []
+  try {
+    outcomes = await context.db.write(
+      async (rows, attempt) => {
+        const before = attempt.isRepeat ? outcomes : []
+        outcomes = await storeGroup(rows, context, { table, group, before, state: begun(table, attempt) })
+        return outcomes
+      },
+      { first: lockSql(table) },
+    )
+  } catch (error) {
+    // rows of one batch must not be the fault of the others
+    if (group.length > 1 && !isOfDatabase(error))
+      for (const call of group) await takeGroup(context, table, [call])
+    else for (const call of group) call.reject(error)
+    return
+  }
+  for (const [at, call] of group.entries()) {
+    const outcome = outcomes[at] as Outcome // there is one for each
+    if ('fault' in outcome) call.reject(outcome.fault)
+    else call.resolve(outcome.written)
+  }
+}
+
+/** Returns the state of the table; undefined when it is gone, together with its feeds. */
+function begun(table: LoaderTable, attempt: Attempt): TableState | undefined {
+  return attempt.first === undefined ? undefined : lockedState(table, attempt)
+}
+
+const OF_DATABASE = ['DATABASE_UNAVAILABLE', 'BUSY', 'TIME_LIMIT', 'DISK_FULL']
+
+/** Reports whether each batch would meet the same fault. */
+function isOfDatabase(error: unknown): boolean {
+  return isAppError(error) && OF_DATABASE.includes(error.errorName)
+}
+
+interface Storing {
+  readonly table: LoaderTable
+  readonly group: readonly Call[]
+  /** outcomes of an earlier attempt, whose commit may have taken place; empty for none */
+  readonly before: readonly Outcome[]
+  /** undefined when the table is gone */
+  readonly state: TableState | undefined
+}
+
+/** Stores the rows and moves the cursors of batches, in the transaction that has locked the table. */
+async function storeGroup(rows: Rows, { catalog, origins }: TablesContext, storing: Storing) {
+  const { group, before, state } = storing
+  const { tableId } = storing.table
+  const table = state === undefined ? undefined : await currentTable(rows, catalog, storing.table, state)
+  const cursors = await lockCursors(
+    rows,
+    group.map(({ batch }) => batch),
+  )
+  const moved = new Map<string, CursorRow>()
+  const outcomes: Outcome[] = []
+  let now = state
+  for (const [at, call] of group.entries()) {
+    const key = feedKey(call.batch)
+    const cursor = moved.get(key) ?? cursors.get(key)
+    const outcome = judge(call.batch, cursor, { tableId, before: before[at] })
+    if (outcome !== undefined || cursor === undefined || table === undefined || now === undefined) {
+      outcomes.push(outcome ?? { fault: feedUnknown(call.batch) })
+      continue
+    }
+    let written = 0
+    for (const [origin, sent] of partsOf(call)) {
+      const stored = await putSentRows(
+        rows,
+        { table, state: now, origins },
+        { origin, sender: call.batch.sender, rows: sent },
+      )
+      written += stored.written
+      now = stored.state
+    }
+    moved.set(key, { ...cursor, cursor: call.batch.last })
+    outcomes.push({ written })
+  }
+  await moveCursors(rows, [...moved.values()])
+  return outcomes
+}
+
+/** Decides on a batch that is not stored. @returns undefined for one that is stored now */
+function judge(
+  batch: ReceivedBatch,
+  cursor: CursorRow | undefined,
+  { tableId, before }: { tableId: number; before: Outcome | undefined },
+): Outcome | undefined {
+  if (cursor === undefined || !isSameState(cursor, batch)) return { fault: feedUnknown(batch) }
+  if (cursor.tableId !== tableId) return { written: undefined }
+  if (cursor.cursor === batch.after) return undefined
+  // the commit of an earlier attempt took place, and its answer was lost
+  if (before !== undefined && 'written' in before && cursor.cursor === batch.last) return before
+  return { fault: cursorMismatch(batch, cursor.cursor) }
+}
+
+/** Rows by their origin, in the order of their first row. */
+function partsOf({ batch, rows }: TakenBatch): Iterable<[string, readonly ReceivedRow[]]> {
+  if (rows.length === 0) return []
+  return batch.origin === undefined ? Map.groupBy(rows, ({ origin }) => origin) : [[batch.origin, rows]]
+}
