@@ -106,7 +106,7 @@ export function openWorld(dataDir: string): World {
     map(name) {
       const map = maps.list().find((found) => found.name === name)
       if (map === undefined) throw new Error(`found no map ${name}: ${JSON.stringify(maps.faults())}`)
-      return map
+      return map.open()
     },
     reload: () => calls.reload!(null, work),
     addTheme: (name) =>
@@ -130,7 +130,7 @@ export function openWorld(dataDir: string): World {
     },
     potentialTo: (map, targets) => engine.potentialTo(map, targets),
     async warm() {
-      for (const map of maps.list()) {
+      for (const map of maps.list().map((served) => served.open())) {
         const profile = profiles.profileAt(map, { map: map.name, themes: [], startUs: 0n })
         await engine.prepare(profile.weights)
       }

@@ -229,7 +229,10 @@ const Routing = z.strictObject({
     .max(100)
     .default([])
     .describe('map files in addition to maps/*.graph in the data directory'),
-  maxMapBytes: bytes(512 * 1024 * 1024, 'largest map file that is loaded'),
+  maxMapBytes: bytes(
+    512 * 1024 * 1024,
+    'map files in memory together; a larger file is refused, others are loaded again when they are asked for',
+  ),
   maxSnapM: z
     .number()
     .min(1)

@@ -2,7 +2,7 @@ import { AppError } from '../errors.js'
 import { prepareArea } from '../geo/prepared-area.js'
 import type { Geometry } from '../geo/types.js'
 import { candidates } from '../messages/candidates.js'
-import type { GraphMeta, NamedGraph } from '../routing/graph/graph.js'
+import type { GraphMeta, MapPlace } from '../routing/graph/graph.js'
 import type { NoRoute } from '../routing/search/solve.js'
 import type { RequestPoint } from './request-point.js'
 
@@ -36,7 +36,7 @@ export function noRouteError(
 }
 
 /** Creates the error of a map name that no map has, or of a request while there is no map. */
-export function unknownMap(name: string | undefined, maps: readonly NamedGraph[]): AppError {
+export function unknownMap(name: string | undefined, maps: readonly MapPlace[]): AppError {
   const known = maps.map((map) => map.name)
   const found = name === undefined ? 'Found no map' : `Found map ${JSON.stringify(name.slice(0, MAX_NAME))}`
   const expected =
@@ -47,7 +47,7 @@ export function unknownMap(name: string | undefined, maps: readonly NamedGraph[]
 }
 
 /** Creates the error of a point that is farther than `maxSnapM` from every drivable road. */
-export function tooFarFromRoad(map: NamedGraph, point: RequestPoint, maxSnapM: number): AppError {
+export function tooFarFromRoad(map: MapPlace, point: RequestPoint, maxSnapM: number): AppError {
   return new AppError(
     'OUTSIDE_MAP',
     { ...pointData(point), maxSnapM, areas: [areaOf(map)] },
@@ -56,7 +56,7 @@ export function tooFarFromRoad(map: NamedGraph, point: RequestPoint, maxSnapM: n
 }
 
 /** Creates the error of a point outside the areas of all maps of a request. */
-export function outsideArea(point: RequestPoint, maps: readonly NamedGraph[]): AppError {
+export function outsideArea(point: RequestPoint, maps: readonly MapPlace[]): AppError {
   const names = maps.map((map) => map.name).join(', ')
   return new AppError(
     'OUTSIDE_MAP',
@@ -74,8 +74,8 @@ export function outsideArea(point: RequestPoint, maps: readonly NamedGraph[]): A
  */
 export function onDifferentMaps(
   point: RequestPoint,
-  first: { readonly map: NamedGraph; readonly point: RequestPoint },
-  maps: readonly NamedGraph[],
+  first: { readonly map: MapPlace; readonly point: RequestPoint },
+  maps: readonly MapPlace[],
 ): AppError {
   return new AppError(
     'OUTSIDE_MAP',
@@ -114,6 +114,6 @@ function pointData(point: RequestPoint): Record<string, unknown> {
 }
 
 /** The map's bounding box: shorter than its polygon, and enough to find the mistake. */
-function areaOf(map: NamedGraph): { map: string; bbox: GraphMeta['bbox'] } {
-  return { map: map.name, bbox: map.graph.meta.bbox }
+function areaOf(map: MapPlace): { map: string; bbox: GraphMeta['bbox'] } {
+  return { map: map.name, bbox: map.meta.bbox }
 }

@@ -38,7 +38,7 @@ export async function answerRoute(
   work: Work,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { config, maps, themes, profiles, engine } = parts
-  const map = chooseMap(maps.list(), request.map, request.points)
+  const map = chooseMap(maps.list(), request.map, request.points).open()
   const { name } = map
   const { graph } = stateOf(map, request, request.startUs)
   const choices = snapChoices({ name, graph }, request.points, config.routing.maxSnapM)

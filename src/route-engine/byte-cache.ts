@@ -5,6 +5,8 @@ interface ByteCache<V> {
   set(key: string, value: V, bytes: number): void
   /** Drops every value whose key begins with a prefix. */
   deletePrefix(prefix: string): void
+  /** Drops every value whose key ends with a suffix. */
+  deleteSuffix(suffix: string): void
   bytes(): number
   size(): number
 }
@@ -41,6 +43,9 @@ export function createByteCache<V>(maxBytes: number): ByteCache<V> {
     },
     deletePrefix(prefix) {
       for (const key of entries.keys()) if (key.startsWith(prefix)) remove(key)
+    },
+    deleteSuffix(suffix) {
+      for (const key of entries.keys()) if (key.endsWith(suffix)) remove(key)
     },
     bytes: () => total,
     size: () => entries.size,

@@ -5,7 +5,7 @@ import { calcRiskSliced } from '../risk/calc-risk.js'
 import { planTravel, travelSpan } from '../risk/travel.js'
 import { isochroneText } from '../route-answer/isochrone-text.js'
 import { createLegWriter } from '../route-answer/leg-text.js'
-import { mapInfo, snapInfo } from '../route-answer/map-info.js'
+import { snapInfo } from '../route-answer/map-info.js'
 import { riskAnswer } from '../route-answer/risk-answer.js'
 import type { NamedGraph } from '../routing/graph/graph.js'
 import { MS_PER_HOUR } from '../routing/search/cost.js'
@@ -16,7 +16,7 @@ import { answerMatrix } from './answer-matrix.js'
 import { answerRoute } from './answer-route.js'
 import { baseInfo, findPlaces, needBase, type PlacesRequest } from './base-maps.js'
 import { chooseMap, snapPoint } from './locate.js'
-import type { LoadedMap, Maps } from './maps.js'
+import type { LoadedMap, Maps, ServedMap } from './maps.js'
 import { closedOverlay, stateOf } from './profiles.js'
 import type {
   CalcRiskRequest,
@@ -53,15 +53,14 @@ export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
     places: (request: PlacesRequest) => answerPlaces(maps, request),
     nearest: (request: NearestRequest) => answerNearest(parts, request),
     maps: () =>
-      JSON.stringify({ maps: maps.list().map((map) => ({ ...mapInfo(map), ...baseState(maps, map) })) }),
+      JSON.stringify({ maps: maps.list().map((map) => ({ ...map.info, ...baseState(maps, map) })) }),
     reload: () => {
       maps.reload()
-      profiles.warm(maps.list())
       const baseFaults = maps.bases.faults()
       return { maps: maps.list().map((map) => map.name), faults: maps.faults(), baseFaults }
     },
     status: () => ({
-      maps: maps.list().map(({ name, graph }) => ({ name, bytes: graph.buffer.byteLength })),
+      maps: maps.list().map(({ name, bytes }) => ({ name, bytes })),
       faults: maps.faults(),
       ...themes.stats(),
       ...profiles.stats(),
@@ -70,7 +69,7 @@ export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
 }
 
 /** Base map of a map, or why there is none, in wire names. */
-function baseState({ bases }: Maps, map: LoadedMap): { base: unknown; base_fault: string | null } {
+function baseState({ bases }: Maps, map: ServedMap): { base: unknown; base_fault: string | null } {
   const found = bases.find(map.name)
   const file = baseFileOf(map.file)
   const fault = bases.faults().find((each) => each.file === file)
@@ -96,14 +95,14 @@ function answerPlaces(maps: Maps, request: PlacesRequest): string {
 
 async function matrixCall(parts: SearchParts, request: MatrixRequest, work: Work): Promise<string> {
   const { config, maps } = parts
-  const map = chooseMap(maps.list(), request.map, [...request.sources, ...request.targets])
+  const map = chooseMap(maps.list(), request.map, [...request.sources, ...request.targets]).open()
   const searcher = await openSearcher(parts, map, request, work)
   return await runSliced(answerMatrix(searcher, mapNow(map, request), request, config.routing.maxSnapM), work)
 }
 
 async function answerIsochrone(parts: SearchParts, request: IsochroneRequest, work: Work): Promise<string> {
   const { config, maps } = parts
-  const map = chooseMap(maps.list(), request.map, [request.point])
+  const map = chooseMap(maps.list(), request.map, [request.point]).open()
   const snap = snapPoint(mapNow(map, request), request.point, config.routing.maxSnapM)
   const searcher = await openSearcher(parts, map, request, work)
   const limitsMs = request.costs.map((hours) => Math.floor(hours * MS_PER_HOUR))
@@ -131,7 +130,7 @@ async function openSearcher(
 }
 
 function answerNearest({ config, maps }: SearchParts, request: NearestRequest): string {
-  const map = mapNow(chooseMap(maps.list(), request.map, [request.point]), request)
+  const map = mapNow(chooseMap(maps.list(), request.map, [request.point]).open(), request)
   return JSON.stringify(snapInfo(map, snapPoint(map, request.point, config.routing.maxSnapM)))
 }
 

@@ -2,7 +2,7 @@ import { type PreparedArea, prepareArea } from '../geo/prepared-area.js'
 import type { Geometry } from '../geo/types.js'
 import { onDifferentMaps, outsideArea, tooFarFromRoad, unknownMap } from '../route-answer/errors.js'
 import type { RequestPoint } from '../route-answer/request-point.js'
-import type { Graph, GraphMeta, NamedGraph } from '../routing/graph/graph.js'
+import type { GraphMeta, MapPlace, NamedGraph } from '../routing/graph/graph.js'
 import { type NearRoads, type Snap, snapNear } from '../routing/graph/snap.js'
 
 /**
@@ -11,7 +11,7 @@ import { type NearRoads, type Snap, snapNear } from '../routing/graph/snap.js'
  * @param maps in the order of their names
  * @throws AppError UNKNOWN_MAP, OUTSIDE_MAP for the first point that no area contains
  */
-export function chooseMap<M extends NamedGraph>(
+export function chooseMap<M extends MapPlace>(
   maps: readonly M[],
   name: string | undefined,
   points: readonly RequestPoint[],
@@ -22,9 +22,9 @@ export function chooseMap<M extends NamedGraph>(
     throw unknownMap(name, maps)
   }
   for (const map of maps) {
-    if (points.every((point) => isInArea(map.graph, point))) return map
+    if (points.every((point) => isInArea(map, point))) return map
   }
-  const outside = points.find((point) => !maps.some((map) => isInArea(map.graph, point)))
+  const outside = points.find((point) => !maps.some((map) => isInArea(map, point)))
   throw outside === undefined ? differentMaps(maps, points) : outsideArea(outside, maps)
 }
 
@@ -63,9 +63,10 @@ export function snapPoint(map: NamedGraph, point: RequestPoint, maxSnapM: number
 }
 
 function nearRoads(map: NamedGraph, point: RequestPoint, maxSnapM: number): NearRoads {
-  if (!isInArea(map.graph, point)) throw outsideArea(point, [map])
+  const place = { name: map.name, meta: map.graph.meta }
+  if (!isInArea(place, point)) throw outsideArea(point, [place])
   const found = snapNear(map.graph, point.lng, point.lat, maxSnapM)
-  if (found === undefined) throw tooFarFromRoad(map, point, maxSnapM)
+  if (found === undefined) throw tooFarFromRoad(place, point, maxSnapM)
   return found
 }
 
@@ -74,17 +75,17 @@ function onMainNetwork({ nearest, main }: NearRoads): Snap {
 }
 
 /** Each point lies on some map: finds the first that is not on the map of the first point. */
-function differentMaps(maps: readonly NamedGraph[], points: readonly RequestPoint[]): Error {
+function differentMaps(maps: readonly MapPlace[], points: readonly RequestPoint[]): Error {
   const first = points[0]
-  const map = maps.find(({ graph }) => first !== undefined && isInArea(graph, first))
-  const other = points.find((point) => map !== undefined && !isInArea(map.graph, point))
+  const map = maps.find((each) => first !== undefined && isInArea(each, first))
+  const other = points.find((point) => map !== undefined && !isInArea(map, point))
   if (first === undefined || map === undefined || other === undefined)
     return new Error('one map contains all points')
   return onDifferentMaps(other, { map, point: first }, maps)
 }
 
 /** The border counts as inside. */
-function isInArea({ meta }: Graph, { lng, lat }: RequestPoint): boolean {
+function isInArea({ meta }: MapPlace, { lng, lat }: RequestPoint): boolean {
   let area = areas.get(meta)
   if (area === undefined) {
     area = prepareArea(meta.area as Geometry) // `map build` writes GeoJSON there, and `checkGraph` its type

@@ -21,6 +21,8 @@ export interface Prefetcher {
   noteUse(theme: string, map: LoadedMap, used: ThemeOverlay, instantUs: bigint): void
   /** Runs some work once for each key. */
   whenIdle(key: string, work: () => void | Promise<void>): void
+  /** Forgets work that waits under a key, and what it refers to. */
+  forget(key: string): void
   stop(): void
 }
 
@@ -74,11 +76,13 @@ export function createPrefetcher({ maps, themes, slotS, onFault }: PrefetchOptio
     noteUse(theme, map, { key, slot: { untilUs } }, instantUs) {
       if (untilUs === undefined || untilUs - instantUs > BigInt(slotS) * 1_000_000n) return
       whenIdle(key, async () => {
-        if (!maps.list().includes(map)) return // the map was replaced meanwhile
+        // the map was replaced meanwhile, or left the memory
+        if (!maps.list().some((served) => served.loaded() === map)) return
         await themes.prepare(theme, map, untilUs, NEVER_ENDED)
       })
     },
     whenIdle,
+    forget: (key) => void waiting.delete(key),
     stop() {
       clearTimeout(timer)
       waiting.clear()

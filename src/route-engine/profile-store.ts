@@ -22,6 +22,8 @@ interface ProfileStore {
   keep(map: LoadedMap, request: ProfileRequest, key: string, profile: Profile): Profile
   /** Registers the weights of a profile that is not kept. @param similar weights that differ little */
   register(map: LoadedMap, profile: Profile, similar: readonly Weights[]): void
+  /** Forgets every profile whose key begins with a prefix. */
+  forget(prefix: string): void
   /** Returns figures for metrics. */
   stats(): { profileBytes: number; profileCount: number }
 }
@@ -77,6 +79,10 @@ export function createProfileStore(maxBytes: number, engine: Pick<Engine, 'regis
         if (cache.get(key) === profile) cache.set(key, profile, ownBytes + bytes)
       })
       return profile
+    },
+    forget(prefix) {
+      cache.deletePrefix(prefix)
+      lastKeyOf.deletePrefix(prefix)
     },
     register: (map, profile, similar) => register(map, profile, similar),
     stats: () => ({ profileBytes: cache.bytes(), profileCount: cache.size() }),

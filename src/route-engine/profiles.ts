@@ -13,7 +13,7 @@ import { MAX_SLOTS } from '../routing/search/timed-search.js'
 import { throwIfCancelled, type Work } from '../worker/host.js'
 import type { Engine } from './engine.js'
 import type { MapState } from './map-states.js'
-import type { LoadedMap } from './maps.js'
+import type { LoadedMap, Maps } from './maps.js'
 import { NEVER_ENDED, type Prefetcher } from './prefetch.js'
 import { createProfileStore } from './profile-store.js'
 import type { ProfileRequest, RouteRequest } from './requests.js'
@@ -33,8 +33,11 @@ export interface Profiles {
   timeline(map: LoadedMap, request: RouteRequest, closed?: Overlay): WatchedTimeline
   /** Returns the profile without risk on which no road costs a vehicle more than at any time. */
   fastest(map: LoadedMap, request: ProfileRequest): Profile
-  /** Prepares maps for searches without risk when the worker is idle. */
-  warm(maps: readonly LoadedMap[]): void
+  /**
+   * Prepares maps that come into memory for searches without risk, when the worker is idle, and forgets all
+   * profiles of those that leave it.
+   */
+  serve(maps: Pick<Maps, 'watch'>): void
   /** Returns figures for metrics. */
   stats(): { profileBytes: number; profileCount: number }
 }
@@ -49,7 +52,7 @@ interface DatedProfile {
 interface ProfileParts {
   readonly themes: Themes
   readonly engine: Pick<Engine, 'register' | 'prepare' | 'potentialTo'>
-  readonly prefetcher: Pick<Prefetcher, 'noteUse' | 'whenIdle'>
+  readonly prefetcher: Pick<Prefetcher, 'noteUse' | 'whenIdle' | 'forget'>
 }
 
 /** Creates the cache of profiles, and registers every profile's weights with the engine. */
@@ -124,14 +127,27 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
       return { ...timeline, fastest: graph, potentialTo }
     },
     fastest,
-    warm(maps) {
-      for (const map of maps) {
-        const profile = createProfile(map.graph)
-        store.register(map, profile, [])
-        prefetcher.whenIdle(`${map.generation}`, () => engine.prepare(profile.weights))
-      }
-    },
+    serve: (maps) => maps.watch(mapHooks({ themes, engine, prefetcher }, store)),
     stats: store.stats,
+  }
+}
+
+/** Makes what happens with maps that come into memory, and that leave it. */
+function mapHooks(
+  { themes, engine, prefetcher }: ProfileParts,
+  store: ReturnType<typeof createProfileStore>,
+): Parameters<Maps['watch']>[0] {
+  return {
+    onLoad(map) {
+      const profile = createProfile(map.graph)
+      store.register(map, profile, [])
+      prefetcher.whenIdle(`${map.generation}`, () => engine.prepare(profile.weights))
+    },
+    onDrop({ generation }) {
+      prefetcher.forget(`${generation}`)
+      store.forget(`${generation}|`)
+      themes.forget(generation)
+    },
   }
 }
 

@@ -58,6 +58,8 @@ export interface Themes {
   prepare(name: string, map: LoadedMap, instantUs: bigint, work: Pick<Work, 'cancel'>): Promise<void>
   /** Returns the cells of a theme that are valid at some time of a span, with their times. */
   timedCellsOf(theme: Theme, span: Span): TimedCells
+  /** Forgets every overlay on a map. @param generation of the map */
+  forget(generation: number): void
   /** Returns figures for metrics. */
   stats(): { overlayBytes: number; overlayCount: number; clampedLevels: number; unreadableCells: number }
 }
@@ -70,7 +72,10 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
   const { overlayCacheBytes } = config.routing
   const { levelColumn } = config.riskmap
   const overlays = createByteCache<ThemeOverlay>(overlayCacheBytes * (1 - LAYER_SHARE))
-  const layer = createLayer(createByteCache(overlayCacheBytes * LAYER_SHARE))
+  const layers: Parameters<typeof createLayer>[0] & { deleteSuffix(suffix: string): void } = createByteCache(
+    overlayCacheBytes * LAYER_SHARE,
+  )
+  const layer = createLayer(layers)
   const counts = { clampedLevels: 0, unreadableCells: 0 }
   let opened: ThemeReader | undefined
   const reader = (): ThemeReader | undefined => {
@@ -130,6 +135,10 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
       )
       count(timed.cells)
       return timed
+    },
+    forget(generation) {
+      overlays.deleteSuffix(`:${generation}`)
+      layers.deleteSuffix(`:${generation}`)
     },
     stats: () => ({ overlayBytes: overlays.bytes(), overlayCount: overlays.size(), ...counts }),
   }

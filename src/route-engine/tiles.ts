@@ -37,7 +37,7 @@ export function createTileMaker(
 ): (request: TileRequest, work: Pick<Work, 'cancel'>) => Promise<MadeTile> {
   const cache = createByteCache<MadeTile>(cacheBytes)
   return async ({ map: name, z, x, y }, work) => {
-    const map = chooseMap(maps.list(), name, [])
+    const map = chooseMap(maps.list(), name, []).open()
     const key = `${map.generation}/${z}/${x}/${y}`
     const known = cache.get(key)
     if (known !== undefined) return known

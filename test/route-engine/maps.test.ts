@@ -1,8 +1,10 @@
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { dijkstra } from '../../src/api/routing/dijkstra.js'
+import { rejectsWith } from '../support/rejects-with.js'
 import { openSearch } from '../support/search.js'
-import { town } from '../support/town.js'
+import { at, town } from '../support/town.js'
 
 interface Status {
   maps: { name: string; bytes: number }[]
@@ -20,10 +22,11 @@ t.test('reload: loads new files, keeps unchanged ones, drops those that are gone
   addMap('c', town(4))
   t.same(call('reload', null), { maps: ['b', 'c'], faults: [], baseFaults: [] })
   t.equal(parts.maps.list()[0], before[1], 'the same graph, not loaded again')
+  const { generation } = parts.maps.list()[0]?.open() ?? {}
   addMap('b', town(5))
   call('reload', null)
-  t.equal(parts.maps.list()[0]?.graph.junctionCount, 25)
-  t.not(parts.maps.list()[0]?.generation, before[1]?.generation)
+  t.equal(parts.maps.list()[0]?.open().graph.junctionCount, 25)
+  t.not(parts.maps.list()[0]?.open().generation, generation)
 })
 
 t.test('openMaps: a file that cannot be used is reported as a fault, the others are loaded', async (t) => {
@@ -66,4 +69,81 @@ t.test('openMaps: a map larger than routing.maxMapBytes is refused', async (t) =
   const { call } = openSearch(t, { a: town(3) }, { routing: { maxMapBytes: 1024 } })
   t.match((call('status', null) as Status).faults, [{ message: /routing\.maxMapBytes allows 1024/ }])
   t.same(call('maps', null), { maps: [] })
+})
+
+/** Three maps, of which two fit the memory, and a request for each. */
+function openShelf(t: Test) {
+  const networks = { a: town(4), b: town(4), c: town(4) }
+  const dir = t.testdir()
+  const first = openSearch(
+    { testdir: () => path.join(dir, 'first'), teardown: (work) => t.teardown(work) },
+    networks,
+  )
+  const bytes = statSync(path.join(first.mapsDir, 'a.graph')).size
+  const search = openSearch(
+    { testdir: () => path.join(dir, 'second'), teardown: (work) => t.teardown(work) },
+    networks,
+    { routing: { maxMapBytes: bytes * 2 + 100 } },
+  )
+  const { maps } = search.parts
+  const inMemory = () => maps.list().flatMap((map) => (map.loaded() === undefined ? [] : [map.name]))
+  const question = (map: string, themes: object = {}) => ({
+    ...{ map, themes, start_lonlat: at(0, 0), goal_lonlat: at(3, 2) },
+    start_datetime: '2026-01-01 00:00:00Z',
+  })
+  const answer = async (map: string, themes?: object) => await search.ask(dijkstra, [question(map, themes)])
+  const expected = async (map: string) => await first.ask(dijkstra, [question(map)])
+  return { ...search, maps, inMemory, answer, expected }
+}
+
+t.test(
+  'maps beyond routing.maxMapBytes: those used least recently go, and come back when asked for',
+  async (t) => {
+    const { maps, inMemory, answer, expected, call } = openShelf(t)
+    t.same(inMemory(), ['b', 'c'])
+    t.same(
+      (call('maps', null) as { maps: { name: string }[] }).maps.map(({ name }) => name),
+      ['a', 'b', 'c'],
+      'all are listed',
+    )
+    t.same(call('reload', null), { maps: ['a', 'b', 'c'], faults: [], baseFaults: [] })
+    t.same(inMemory(), ['b', 'c'], 'a scan of unchanged files loads none')
+    t.same(await answer('a'), await expected('a'))
+    t.same(inMemory(), ['a', 'c'])
+    t.same(await answer('c'), await expected('c'))
+    t.same(await answer('b'), await expected('b'))
+    t.same(inMemory(), ['b', 'c'], 'c was used after a')
+    const generations = maps.list().map((map) => map.open().generation)
+    t.equal(new Set(generations).size, 3)
+  },
+)
+
+t.test('maps beyond routing.maxMapBytes: profiles and overlays go with their map', async (t) => {
+  const { answer, addTheme, putCells, call } = openShelf(t)
+  const flood = addTheme('flood')
+  await putCells(flood, [{ box: [10.001, 49.999, 10.002, 50.001], risk: 5 }])
+  const sensitivity = [0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0]
+  const stats = () => call('status', null) as { profileCount: number; overlayCount: number }
+  await answer('a', { flood: sensitivity })
+  await answer('b', { flood: sensitivity })
+  t.match(stats(), { profileCount: 2, overlayCount: 2 })
+  await answer('c')
+  t.match(stats(), { profileCount: 2, overlayCount: 1 }, 'those of a are forgotten; c has one without risk')
+  await answer('a', { flood: sensitivity })
+  t.match(stats(), { profileCount: 2, overlayCount: 1 }, 'those of b are forgotten, and a has new ones')
+})
+
+t.test('maps beyond routing.maxMapBytes: a file that changed or went meanwhile is refused', async (t) => {
+  const { answer, addMap, mapsDir, maps, call, inMemory } = openShelf(t)
+  addMap('a', town(5))
+  await rejectsWith(t, answer('a'), 'UNKNOWN_MAP')
+  t.same(inMemory(), ['b', 'c'], 'nothing made room for it')
+  call('reload', null)
+  t.equal((await answer('a')).geojson.type, 'FeatureCollection')
+  const away = maps.list().find((map) => map.loaded() === undefined)
+  const file = path.join(mapsDir, `${away?.name}.graph`)
+  truncateSync(file, 100)
+  await rejectsWith(t, answer(`${away?.name}`), 'UNKNOWN_MAP')
+  rmSync(file)
+  await rejectsWith(t, answer(`${away?.name}`), 'UNKNOWN_MAP')
 })

@@ -31,7 +31,7 @@ interface Stats {
 t.test('overlayOf: one overlay for each slot; a new version of the table drops them all', async (t) => {
   const { parts, addTheme, putCells, call } = openSearch(t, { town: town() })
   const flood = addTheme('flood')
-  const [map] = parts.maps.list()
+  const map = parts.maps.list()[0]?.open()
   await putCells(flood, [
     { box: BOX, risk: 5, start: '2026-01-01 12:00:00', end: '2026-01-01 13:00:00' },
     { box: BOX, risk: 6, start: '2026-01-01 12:30:00', end: '2026-01-01 14:00:00' },
@@ -55,7 +55,7 @@ t.test('overlayOf: one overlay for each slot; a new version of the table drops t
 t.test('prepare: makes the overlay that overlayOf returns, once for all that ask', async (t) => {
   const { parts, addTheme, putCells, call } = openSearch(t, { town: town() })
   const flood = addTheme('flood')
-  const [map] = parts.maps.list()
+  const map = parts.maps.list()[0]?.open()
   const { themes } = parts
   const noon = us('2026-01-01 12:00:00')
   const work = () => ({ cancel: new Int32Array(new SharedArrayBuffer(4)) })
@@ -129,7 +129,7 @@ t.test('profiles: equal themes, sensitivities and slots share one profile', asyn
     { box: BOX, risk: 5, start: '2026-01-01 12:00:00', end: '2026-01-01 13:00:00' },
   ])
   await putCells(addTheme('wind'), [{ box: BOX, risk: 2 }])
-  const [map] = parts.maps.list()
+  const map = parts.maps.list()[0]?.open()
   const profileAt = (time: string, themes: [string, number[]][]) =>
     parts.profiles.profileAt(map!, { map: undefined, themes, startUs: us(`2026-01-01 ${time}`) })
   const both: [string, number[]][] = [

@@ -81,7 +81,7 @@ export function openSearch(
   const engine = createEngine()
   const profiles = createProfiles(config, { themes, engine, prefetcher })
   const parts = { config, maps: shelf, themes, engine, profiles }
-  profiles.warm(shelf.list())
+  profiles.serve(shelf)
   const calls = searchCalls(parts)
   t.teardown(() => {
     prefetcher.stop()

@@ -35,7 +35,7 @@ export function runSearchWorker(port: MessagePort, { config, layout }: SearchWor
   const prefetcher = createPrefetcher({ maps, themes, slotS: riskSlotS, onFault: rethrowLater })
   const engine = createEngine()
   const profiles = createProfiles(config, { themes, engine, prefetcher })
-  profiles.warm(maps.list())
+  profiles.serve(maps)
   serveWork(port, searchCalls({ config, maps, themes, profiles, engine }), { isOverlapping: true })
 }
 

@@ -105,7 +105,7 @@ const MAX_SECTIONS = 1024
  * @param crc32 checksum function: `routing/` uses no Node built-ins
  * @throws AppError BAD_MAP_FILE
  */
-export function readGraph(buffer: SharedArrayBuffer, crc32: Crc32): Graph {
+export function readGraph(buffer: ArrayBufferLike, crc32: Crc32): Graph {
   const layout = readLayout(buffer, crc32)
   const graph = viewGraph(buffer, layout, crc32)
   checkGraph(graph)
@@ -115,7 +115,7 @@ export function readGraph(buffer: SharedArrayBuffer, crc32: Crc32): Graph {
 }
 
 /** Reads header and table of sections. @throws AppError BAD_MAP_FILE */
-function readLayout(buffer: SharedArrayBuffer, crc32: Crc32): Layout {
+function readLayout(buffer: ArrayBufferLike, crc32: Crc32): Layout {
   const view = new DataView(buffer)
   checkHeader(buffer, view)
   const sectionCount = view.getUint32(AT.sections, true)
@@ -153,7 +153,7 @@ function readLayout(buffer: SharedArrayBuffer, crc32: Crc32): Layout {
  *
  * @throws AppError BAD_MAP_FILE
  */
-function checkHeader(buffer: SharedArrayBuffer, view: DataView): void {
+function checkHeader(buffer: ArrayBufferLike, view: DataView): void {
   const found = new Uint8Array(buffer).slice(0, GRAPH_MAGIC.length)
   // a file shorter than the magic matches as far as it goes and is refused as short below
   for (let i = 0; i < found.length; i++) {
@@ -192,7 +192,7 @@ function checkHeader(buffer: SharedArrayBuffer, view: DataView): void {
 }
 
 /** Creates the views of all sections. @throws AppError BAD_MAP_FILE for one that is missing or damaged */
-function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Graph {
+function viewGraph(buffer: ArrayBufferLike, layout: Layout, crc32: Crc32): Graph {
   const { junctionCount, segmentCount, nodeCount, arcCount } = layout
   // two links a segment, one for each direction
   const linkCount = segmentCount * 2
@@ -264,7 +264,7 @@ function restOf(
 
 /** Checks the position, the size and the checksum of a section. @throws AppError BAD_MAP_FILE */
 function checkSection(
-  buffer: SharedArrayBuffer,
+  buffer: ArrayBufferLike,
   name: SectionName,
   section: Section,
   expectedBytes: number,

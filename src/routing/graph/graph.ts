@@ -101,8 +101,8 @@ export interface Graph {
   readonly junctionIndex: Uint8Array
 
   readonly meta: GraphMeta
-  /** the bytes of all arrays above; shared between threads */
-  readonly buffer: SharedArrayBuffer
+  /** the bytes of all arrays above */
+  readonly buffer: ArrayBufferLike
 }
 
 /** Difference of a graph from the one in which no condition holds. */
@@ -112,6 +112,12 @@ export interface GraphChanges {
   readonly links: readonly number[]
   /** arcs that are closed in one of the graphs only */
   readonly arcs: readonly number[]
+}
+
+/** Name and area of a map. */
+export interface MapPlace {
+  readonly name: string
+  readonly meta: GraphMeta
 }
 
 /** A graph under the name of its map file. */
