@@ -1,6 +1,6 @@
 /** Work of which only the newest run matters, such as a search while a marker is dragged. */
 export interface Latest {
-  /** Asks for a run during a drag: one at a time, at most one for each frame of the screen. */
+  /** Asks for a run during a drag: at the next frame of the screen, or at the end of the current run. */
   live(): void
   /** Ends the current run and starts another one at once. */
   now(): void
@@ -48,7 +48,8 @@ export function createLatest(
     } finally {
       if (running === run) {
         running = undefined
-        if (isAsked) setFrame()
+        // at once: the gateway answers while the screen draws the answer before
+        if (isAsked) void start(true)
       }
     }
   }
@@ -58,7 +59,7 @@ export function createLatest(
     clock.frame(() => {
       isFrameSet = false
       if (!isAsked) return
-      // else the end of the run sets the next frame
+      // else the end of the run starts the next one
       if (running === undefined || clock.nowMs() - running.sinceMs > PATIENCE_MS) void start(true)
     })
   }
