@@ -1,5 +1,6 @@
 import { h } from './core/dom.js'
-import { loadFacts, session, whenSessionChanges } from './core/session.js'
+import { faultNotice } from './core/parts.js'
+import { loadFacts, session, wasReloaded, whenSessionChanges } from './core/session.js'
 import { loadSettings, onSettings } from './core/settings.js'
 import { shell } from './shell.js'
 import { signInPage } from './sign-in.js'
@@ -15,7 +16,10 @@ async function start(): Promise<void> {
   let why: 'signed-in' | 'signed-out' | 'ended' = 'signed-out'
   const show = () => {
     close()
-    const view = session() === undefined ? signInPage(why === 'ended') : shell()
+    const view =
+      session() === undefined
+        ? signInPage(why === 'ended' ? why : wasReloaded() ? 'reloaded' : undefined)
+        : shell()
     close = view.close
     root.replaceChildren(view.element)
     view.focus()
@@ -23,7 +27,13 @@ async function start(): Promise<void> {
   try {
     await loadFacts()
   } catch (error) {
-    root.replaceChildren(h('p', { class: 'page', role: 'alert' }, String(error)))
+    root.replaceChildren(
+      h(
+        'main',
+        { class: 'page' },
+        faultNotice(error, () => location.reload()),
+      ),
+    )
     return
   }
   whenSessionChanges((change) => {

@@ -8,8 +8,12 @@ import { signedIn } from './core/session.js'
 const HOUR_S = 3600
 const SESSION_PATH = '/api/v1/session/jsonrpc'
 
-/** Sign-in page: opens a session with a key and its secret, which is not stored. */
-export function signInPage(hasEnded: boolean) {
+/**
+ * Sign-in page: opens a session with a key and its secret, which is not stored.
+ *
+ * @param why the session before is over, if there was one
+ */
+export function signInPage(why: 'ended' | 'reloaded' | undefined) {
   const keyId = h('input', { name: 'key', required: true, autocomplete: 'username', spellcheck: 'false' })
   const secret = h('input', {
     name: 'secret',
@@ -26,7 +30,7 @@ export function signInPage(hasEnded: boolean) {
     String(12 * HOUR_S),
   )
   const status = statusLine()
-  if (hasEnded) status.say(t('sessionEnded'), 'warn')
+  if (why !== undefined) status.say(t(why === 'ended' ? 'sessionEnded' : 'sessionReloaded'), 'warn')
   const submit = h('button', { class: 'button main' }, t('signIn'))
   const onsubmit = async (event: Event) => {
     event.preventDefault()

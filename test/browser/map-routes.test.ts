@@ -86,6 +86,11 @@ t.test(
     t.equal(await textOf(other, '.moment'), await textOf(view, '.moment'))
     t.ok(await other.page.getByRole('checkbox', { name: 'flood' }).first().isChecked())
     t.equal(await other.page.locator('.points li').count(), 2)
+    // a reload ends the session, and says so; the question is in the address
+    await other.page.reload()
+    await other.page.getByText('Reloading the page has ended the session').waitFor()
+    await signIn(other, gateway.admin)
+    await other.page.getByText(/highest risk 10 → 0/).waitFor()
     t.same([...complaints, ...other.complaints], [])
   },
 )

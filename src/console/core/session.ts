@@ -11,6 +11,9 @@ export interface Session {
   readonly endsAtMs: number
 }
 
+/** Mark in the storage of the tab, which holds no secret: tells a reload from a first visit. */
+const MARK = 'fieldgate-signed-in'
+
 let known: ConsoleFacts | undefined
 let open: Session | undefined
 let onChange: (why: 'signed-in' | 'signed-out' | 'ended') => void = () => undefined
@@ -18,6 +21,7 @@ let onChange: (why: 'signed-in' | 'signed-out' | 'ended') => void = () => undefi
 /** Loads the facts that every page needs. Called once, before anything is shown. */
 export async function loadFacts(): Promise<void> {
   const response = await fetch('/console/facts.json', { credentials: 'omit' })
+  if (!response.ok) throw new Error(`Found HTTP ${response.status}`)
   known = (await response.json()) as ConsoleFacts
 }
 
@@ -35,13 +39,20 @@ export function session(): Session | undefined {
 /** Starts using a session that was opened. */
 export function signedIn(next: Session): void {
   open = next
+  sessionStorage.setItem(MARK, 'yes')
   onChange('signed-in')
 }
 
 /** Forgets the session. @param why `ended` when the gateway no longer accepts its token */
 export function signedOut(why: 'signed-out' | 'ended'): void {
   open = undefined
+  sessionStorage.removeItem(MARK)
   onChange(why)
+}
+
+/** Returns true when a reload of the page has ended a session. */
+export function wasReloaded(): boolean {
+  return open === undefined && sessionStorage.getItem(MARK) !== null
 }
 
 /** Sets the one listener that is called after each change. */

@@ -53,7 +53,9 @@ export function showMap(
   )
   const time = timePanel(
     (isLive) => {
-      for (const part of [route, risk, events]) part[isLive ? 'live' : 'now']()
+      // records of all times stay as they are
+      const parts = mapState.recordTimes === 'all' ? [route, risk] : [route, risk, events]
+      for (const part of parts) part[isLive ? 'live' : 'now']()
       settled(isLive)
     },
     (isLive) => {

@@ -5,7 +5,6 @@ import { button, faultNotice } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { readTables, type TableInfo } from '../core/tables.js'
 import { readLink } from '../map/link.js'
-import { showMap } from '../map/show-map.js'
 import { initialState, mapState, RISK_COLOURS, type ServedMap } from '../map/state.js'
 
 /** Map page: the map with its overlays, and the panel that controls them. */
@@ -25,8 +24,9 @@ export function mapPage(rest: readonly string[]): Page {
     fill(status, h('p', { class: 'notice', role: 'status' }, t('loadingMap')))
     try {
       // the map library is most of the console's bytes: it is loaded with this page only
-      const [{ createMapView }, { maps }, tables] = await Promise.all([
+      const [{ createMapView }, { showMap }, { maps }, tables] = await Promise.all([
         import('../map/view.js'),
+        import('../map/show-map.js'),
         call<{ maps: ServedMap[] }>('routing.list_maps', {}),
         readTables().catch((error: unknown): TableInfo[] => {
           fault = faultNotice(error, open) // the map works without the tables

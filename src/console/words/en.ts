@@ -31,7 +31,7 @@ export const EN = {
   signIn: 'Sign in',
   signInTitle: 'Fieldgate console',
   signInHint:
-    'Use an API key of this gateway. The secret is sent once, to open a session; the session exists in this tab only.',
+    'Use an API key of this gateway. The secret is sent once, to open a session; the session exists in this tab only, until it is reloaded or closed.',
   apiKey: 'API key',
   secret: 'Secret',
   stayFor: 'Session duration',
@@ -39,6 +39,8 @@ export const EN = {
   hours12: '12 hours',
   days30: '30 days',
   sessionEnded: 'The session has ended. Sign in again.',
+  sessionReloaded:
+    'Reloading the page has ended the session. Sign in again; the map keeps its question in the address.',
   wrongKey: 'The API key or the secret is wrong, or the key has been revoked.',
   loading: 'Loading',
   failed: 'The request failed',

@@ -83,10 +83,10 @@ export function timePanel(onTime: (isLive: boolean) => void, onBrush: (isLive: b
   }
 }
 
-/** The user has chosen a time: records follow it, unless a range of times is marked. */
+/** The user has chosen a time: with the first one records begin to follow it, unless a range is marked. */
 function timeTaken(): void {
+  if (!mapState.isTimeChosen && mapState.recordTimes === 'all') mapState.recordTimes = 'at'
   mapState.isTimeChosen = true
-  if (mapState.recordTimes === 'all') mapState.recordTimes = 'at'
 }
 
 /** Slider over the time range, and the chosen time in words. */
