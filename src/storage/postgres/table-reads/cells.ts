@@ -26,7 +26,9 @@ export async function readCells(
   visit: CellVisitor,
 ): Promise<void> {
   const span = { fromUs: instantUs, untilUs: instantUs + 1n }
-  await readTimedCells(rows, table, levelColumn, span, (wkb, level) => visit(wkb, level))
+  const values: Value[] = []
+  const where = spanSql(span, (value) => `$${values.push(value)}`)
+  await visitCells(rows, table, levelColumn, { where, values }, visit)
 }
 
 /**
@@ -41,16 +43,30 @@ export async function readTimedCells(
   span: Span,
   visit: TimedCellVisitor,
 ): Promise<void> {
-  const [start, end] = [`t.${columnName(START)}`, `t.${columnName(END)}`]
+  const values: Value[] = []
+  const bind = (value: Value) => `$${values.push(value)}`
+  // unlike at an instant, a cell that ends where it starts is in no span that starts there
+  const where = [...spanSql(span, bind), `(${END_SQL} IS NULL OR ${END_SQL} > ${bind(span.fromUs)}::bigint)`]
+  await visitCells(rows, table, levelColumn, { where, values }, visit)
+}
+
+const START_SQL = `t.${columnName(START)}`
+const END_SQL = `t.${columnName(END)}`
+
+async function visitCells(
+  rows: Rows,
+  table: LoaderTable,
+  levelColumn: string,
+  { where, values }: { readonly where: readonly string[]; readonly values: readonly Value[] },
+  visit: TimedCellVisitor,
+): Promise<void> {
   const level = sqlColumn(table, levelColumn).sql
-  const bound: Value[] = []
-  const where = spanSql(span, (value) => `$${bound.push(value)}`)
-  const after = `$${bound.length + 1}::bigint`
-  const sql = `SELECT t.row_id, ${LOCATION_SQL}, ${level}, ${start}, ${end} FROM ${rowsName(table)} AS t
+  const after = `$${values.length + 1}::bigint`
+  const sql = `SELECT t.row_id, ${LOCATION_SQL}, ${level}, ${START_SQL}, ${END_SQL} FROM ${rowsName(table)} AS t
     WHERE ${where.join(' AND ')} AND ${LOCATION_SQL} IS NOT NULL AND ${level} IS NOT NULL AND t.row_id > ${after}
     ORDER BY t.row_id LIMIT ${PAGE_ROWS}`
   for (let last = '0'; ; ) {
-    const page = await rows.lists(sql, [...bound, last], 'once')
+    const page = await rows.lists(sql, [...values, last], 'once')
     for (const [, wkb, value, startUs, endUs] of page)
       visit(readStored('bytea', wkb) as Uint8Array, Number(value), finite(startUs), finite(endUs))
     const edge = page.at(-1)?.[0]

@@ -119,8 +119,9 @@ function toChangedRow(table: LoaderTable, row: TextRow, base: number): ChangedRo
   const [number, origin, day, version, sender] = row
   const change = Number(number)
   return {
-    ...{ change, origin: origin ?? '', day: Number(day), sender: sender ?? '' },
+    ...{ change, origin: origin ?? '', day: Number(day) },
     version: origin === '' ? base + change : Number(version ?? 0),
+    sender: sender ?? '',
     values: readValues(table.columns.map(sqlTypeOf), row, HEAD),
   }
 }

@@ -275,8 +275,7 @@ async function countRows(
   const { db, env, pause } = reading
   try {
     await pause()
-    const { order: _, ...unsorted } = query
-    const plan = await planQuery(db.read, table, unsorted, env, paths)
+    const plan = { ...(await planQuery(db.read, table, query, env, paths)), order: [] }
     if (plan.isEmpty) return 0
     if (!needsTest(plan)) {
       const sql = `SELECT count(*) FROM ${rowsName(table)} AS t ${whereSql(plan)}`

@@ -75,14 +75,26 @@ export function createTableStore(context: TablesContext): TableStore {
     mergeIndex: async () => false,
     inTurn: (work) => work(),
     findFile: (table, place) => findFile(db.read, table, place),
-    withUsedFiles: (work) =>
-      db.write(
-        async (rows) => {
-          const used = await usedDigests(rows, await catalog.list(rows))
-          return await keepingAwake(rows, () => work(used))
-        },
-        { first: LOCK_FILES, canRepeat: false }, // `work` removes files
-      ),
+    withUsedFiles: (work) => withUsedFiles(context, work),
+  }
+}
+
+/** Runs work while no call stores files, in any process. */
+async function withUsedFiles<T>(
+  { db, catalog }: TablesContext,
+  work: (used: ReadonlySet<string>) => Promise<T>,
+): Promise<T> {
+  let done: { readonly result: T } | undefined
+  const run = async (rows: Rows) => {
+    const used = await usedDigests(rows, await catalog.list(rows))
+    done = { result: await keepingAwake(rows, () => work(used)) }
+    return done.result
+  }
+  try {
+    return await db.write(run, { first: LOCK_FILES, canRepeat: false }) // `work` removes files
+  } catch (error) {
+    if (done === undefined) throw error
+    return done.result // nothing was to be committed
   }
 }
 
