@@ -5,6 +5,7 @@ import type { BundleRows } from './exchange/bundles.js'
 import type { FeedResends } from './exchange/feed-resends.js'
 import type { AskedFeeds, FeedRows, FeedSenders, FeedUpstreams } from './exchange/feeds.js'
 import type { FleetFiles, FleetMembers, FleetProfiles, JoinTokens } from './exchange/fleet.js'
+import type { FleetOverview } from './exchange/fleet-overview.js'
 import type { InstalledFiles, MembershipStore } from './exchange/membership.js'
 import type { NodeKeyRows, NodePeers } from './exchange/node-keys.js'
 import type { IngestStore } from './ingest.js'
@@ -45,7 +46,7 @@ export interface State extends ModelTables {
   readonly nodePeers: NodePeers
   readonly fleetTokens: JoinTokens
   readonly fleetProfiles: FleetProfiles
-  readonly fleetMembers: FleetMembers
+  readonly fleetMembers: FleetMembers & FleetOverview
   readonly fleetFiles: FleetFiles
   /** what profiles installed on this gateway */
   readonly installedFiles: InstalledFiles

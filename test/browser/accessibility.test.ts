@@ -3,6 +3,8 @@ import { createRequire } from 'node:module'
 import t from 'tap'
 import { type ConsolePage, missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
 import { fillGateway, townGateway } from '../support/console-gateway.js'
+import { setProfile } from '../support/fleet.js'
+import { addGateways } from '../support/many-gateways.js'
 
 const skip = missingChromium
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -58,6 +60,8 @@ t.test(
   async (t) => {
     const gateway = await townGateway(t)
     await fillGateway(gateway)
+    await setProfile(gateway, { up: [{ table: 'flood' }] })
+    addGateways(gateway, 120)
     const browser = await startBrowser(t)
     for (const options of [
       { width: 1280, theme: 'light' as const },
@@ -71,6 +75,10 @@ t.test(
         await goTo(address)
         if (address === '#/map') await page.locator('canvas').waitFor()
         if (address === ROUTE) await page.locator('.roads').waitFor()
+        if (address === '#/fleet') {
+          await page.getByText('Map of the gateways').click()
+          await page.locator('.fleet-map canvas').waitFor()
+        }
         await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
         faults.push(...(await seriousFaults(view, address)))
         const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')

@@ -10,6 +10,7 @@ import type {
   JoinTokens,
   ProfileVersion,
 } from '../../storage/exchange/fleet.js'
+import type { FleetOverview } from '../../storage/exchange/fleet-overview.js'
 import type { HubIdentity, Membership, MembershipStore } from '../../storage/exchange/membership.js'
 import type { CallContext, SharedContext } from '../context.js'
 
@@ -18,7 +19,7 @@ export type FleetContext = Pick<CallContext, 'caller'> &
   Pick<SharedContext, 'timeZoneMin' | 'newId'> & {
     readonly clock: TrustedClock
     readonly fleetTokens: JoinTokens
-    readonly fleetMembers: FleetMembers
+    readonly fleetMembers: FleetMembers & FleetOverview
     readonly fleetProfiles: FleetProfiles
     readonly fleetFiles: Pick<FleetFiles, 'find'>
     readonly membership: Pick<MembershipStore, 'find'>

@@ -1,6 +1,7 @@
 import type { Method } from '../../rpc/define-method.js'
 import type { FleetContext, HubFleetContext } from './context.js'
-import { forgetMember, getMember, listMembers, revokeMember } from './members.js'
+import { countMembers, listMembers, listPositions } from './list-members.js'
+import { forgetMember, getMember, revokeMember } from './members.js'
 import { join, leave, report } from './membership.js'
 import { getMembership, joinHub, leaveHub } from './own-membership.js'
 import { checkProfile, diffProfile, getProfile, getRollout, listProfiles, setProfile } from './profiles.js'
@@ -12,7 +13,7 @@ export type { FleetContext, HubFleetContext } from './context.js'
 export const HUB_FLEET_METHODS: readonly Method<HubFleetContext>[] = [
   ...[createToken, listTokens, revokeToken],
   ...[setProfile, checkProfile, getProfile, listProfiles, diffProfile, getRollout],
-  ...[listMembers, getMember, revokeMember, forgetMember],
+  ...[listMembers, countMembers, listPositions, getMember, revokeMember, forgetMember],
   ...[join, report, leave],
   getMembership,
 ]

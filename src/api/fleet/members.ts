@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
 import { AppError } from '../../errors.js'
 import { defineMethod } from '../../rpc/define-method.js'
@@ -6,20 +6,7 @@ import type { FleetMember } from '../../storage/exchange/fleet.js'
 import type { FleetContext } from './context.js'
 import { MemberHistory, MemberInfo, MemberParams } from './schema.js'
 
-type MemberContext = Pick<FleetContext, 'fleetMembers' | 'fleetProfiles' | 'timeZoneMin'>
-
-export const listMembers = defineMethod({
-  name: 'fleet.list_gateways',
-  summary: 'Gateways of the fleet, with their last reports',
-  scope: 'fleet:admin',
-  params: z.strictObject({}),
-  result: z.array(MemberInfo),
-  async handle(_params, context: MemberContext) {
-    const versionOf = versionFinder(context)
-    const members = await context.fleetMembers.list()
-    return await Promise.all(members.map((member) => toMemberInfo(member, context, versionOf)))
-  },
-})
+export type MemberContext = Pick<FleetContext, 'fleetMembers' | 'fleetProfiles' | 'timeZoneMin'>
 
 export const getMember = defineMethod({
   name: 'fleet.get_gateway',
@@ -77,7 +64,7 @@ function unknownGateway(node: string): AppError {
 type VersionFinder = (profile: string, digest: string | null) => Promise<number | null>
 
 /** Finds versions by their digests; the versions of each profile are read once. */
-function versionFinder({ fleetProfiles }: Pick<FleetContext, 'fleetProfiles'>): VersionFinder {
+export function versionFinder({ fleetProfiles }: Pick<FleetContext, 'fleetProfiles'>): VersionFinder {
   const known = new Map<string, Promise<Map<string, number>>>()
   const read = async (profile: string) =>
     new Map((await fleetProfiles.versions(profile)).map(({ digest, version }) => [digest, version]))
@@ -89,7 +76,7 @@ function versionFinder({ fleetProfiles }: Pick<FleetContext, 'fleetProfiles'>): 
   }
 }
 
-async function toMemberInfo(
+export async function toMemberInfo(
   member: FleetMember,
   { timeZoneMin }: MemberContext,
   versionOf: VersionFinder,

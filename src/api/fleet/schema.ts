@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { readToken } from '../../fleet/join-text.js'
 import { Profile, ProfileName } from '../../fleet/profile/schema.js'
+import { TROUBLES } from '../../storage/exchange/fleet-overview.js'
 import { hiddenFault } from '../secret-text.js'
 
 const Datetime = z.strictObject({ _type: z.literal('datetime'), val: z.string() })
@@ -201,6 +202,45 @@ export const MemberInfo = z.strictObject({
   last_seen: Datetime.nullable(),
   report: z.unknown().describe('last report; null before the first'),
 })
+const TroubleKind = z.enum(TROUBLES)
+const choiceShape = {
+  name: z.string().max(80).optional().describe('part of the name; absent for all'),
+  profile: ProfileName.optional().describe('absent for those of all profiles'),
+}
+const Troubles = z
+  .array(TroubleKind)
+  .max(TROUBLES.length)
+  .optional()
+  .describe('worst troubles; absent for all')
+
+export const ListMembersParams = z.strictObject({
+  ...choiceShape,
+  trouble: Troubles,
+  order: z.enum(['name', 'trouble']).default('name').describe('trouble: the worst first, then by name'),
+  limit: z.int().min(0).max(100_000).optional().describe('absent for all'),
+  offset: z.int().min(0).max(10_000_000).default(0),
+})
+export const ListedMember = z.strictObject({
+  ...MemberInfo.shape,
+  trouble: TroubleKind.describe(
+    'worst trouble: revoked; silent: no report for an hour; not_ready; put_back: the profile or a release; ' +
+      'behind: rows or models have waited for an hour; clock: off by five minutes; finding: of doctor; ' +
+      'partly: a part of the profile is not applied; outdated: without its newest version; none; left: no member any more',
+  ),
+})
+export const CountMembersParams = z.strictObject(choiceShape)
+export const CountMembersResult = z.strictObject({
+  total: z.int(),
+  trouble: z.record(TroubleKind, z.int()).describe('gateways by their worst trouble'),
+})
+export const ListPositionsParams = z.strictObject({ ...choiceShape, trouble: Troubles })
+export const MemberPosition = z.strictObject({
+  node: z.string(),
+  name: z.string(),
+  trouble: TroubleKind,
+  position: z.tuple([z.number(), z.number()]).describe('longitude and latitude'),
+})
+
 export const MemberHistory = z.strictObject({
   ...MemberInfo.shape,
   signing_key: z.string(),

@@ -222,6 +222,8 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'fleet.diff_profile': '/api/v2/fleet/jsonrpc',
   'fleet.get_rollout': '/api/v2/fleet/jsonrpc',
   'fleet.list_gateways': '/api/v2/fleet/jsonrpc',
+  'fleet.count_gateways': '/api/v2/fleet/jsonrpc',
+  'fleet.list_positions': '/api/v2/fleet/jsonrpc',
   'fleet.get_gateway': '/api/v2/fleet/jsonrpc',
   'fleet.revoke': '/api/v2/fleet/jsonrpc',
   'fleet.forget': '/api/v2/fleet/jsonrpc',

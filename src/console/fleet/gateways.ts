@@ -1,8 +1,8 @@
 import { h } from '../core/dom.js'
 import { formatBytes, formatHours, formatNumber, formatTime, t, type Word } from '../core/i18n.js'
 import { badge, button, confirmed, facts, prose, type statusLine, table } from '../core/parts.js'
-import type { Gateway, GatewayHistory, Hub, Profile, Report } from './read.js'
-import { ageS, isSilent, troubleOf } from './trouble.js'
+import type { Gateway, GatewayHistory, Profile, Report } from './read.js'
+import { ageS, troubleOf } from './trouble.js'
 
 const STATES: Record<Gateway['state'], Word> = {
   member: 'memberState',
@@ -13,47 +13,26 @@ const STATES: Record<Gateway['state'], Word> = {
 /** Act on a gateway, then show all again. */
 export type Act = (method: string, params: object) => Promise<void>
 
-/** Gateways of a hub, those with trouble first. */
-export function gatewayTable({ gateways, profiles }: Hub): HTMLElement {
-  const rows = gateways.map((gateway) => ({
-    gateway,
-    trouble: troubleOf(gateway, newestOf(gateway, profiles)),
-  }))
-  rows.sort((a, b) => rank(a) - rank(b) || a.gateway.name.localeCompare(b.gateway.name))
-  const counts = {
-    all: gateways.filter(({ state }) => state === 'member').length,
-    trouble: rows.filter(({ trouble }) => trouble.length > 0).length,
-    silent: gateways.filter((gateway) => isSilent(gateway)).length,
-  }
-  return h(
-    'div',
-    { class: 'stack' },
-    h('p', { role: 'status' }, t('summaryFleet', counts)),
-    table(
-      t('hubGateways'),
-      [
-        ...[t('name'), t('state'), t('trouble'), t('lastReport'), t('profile'), t('backlog')],
-        ...[t('programVersion'), t('position')],
-      ],
-      rows.map(({ gateway, trouble }) => [
-        h('a', { href: `#/fleet/gateway/${gateway.node}` }, gateway.name),
-        stateBadge(gateway),
-        troubleList(gateway, trouble),
-        seenText(gateway),
-        t('profileVersion', { name: gateway.profile, n: gateway.applied ?? '–' }),
-        backlogText(gateway.report),
-        gateway.report?.version ?? '',
-        positionText(gateway.report),
-      ]),
-      t('hubGatewaysNone'),
-    ),
+/** Gateways of a page of the list. */
+export function gatewayTable(gateways: readonly Gateway[], profiles: readonly Profile[]): HTMLElement {
+  return table(
+    t('hubGateways'),
+    [
+      ...[t('name'), t('state'), t('trouble'), t('lastReport'), t('profile'), t('backlog')],
+      ...[t('programVersion'), t('position')],
+    ],
+    gateways.map((gateway) => [
+      h('a', { href: `#/fleet/gateway/${gateway.node}` }, gateway.name),
+      stateBadge(gateway),
+      troubleList(gateway, troubleOf(gateway, newestOf(gateway, profiles))),
+      seenText(gateway),
+      t('profileVersion', { name: gateway.profile, n: gateway.applied ?? '–' }),
+      backlogText(gateway.report),
+      gateway.report?.version ?? '',
+      positionText(gateway.report),
+    ]),
+    t('hubGatewaysNone'),
   )
-}
-
-/** Ranks members with trouble before others, and those that have gone last. */
-function rank({ gateway, trouble }: { gateway: Gateway; trouble: readonly string[] }): number {
-  if (gateway.state !== 'member') return 2
-  return trouble.length > 0 ? 0 : 1
 }
 
 function newestOf({ profile }: Gateway, profiles: readonly Profile[]): number | undefined {

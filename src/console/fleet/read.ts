@@ -50,6 +50,32 @@ export interface Gateway {
   report: Report | null
 }
 
+/** Worst trouble of a gateway. */
+export type Trouble =
+  | 'revoked'
+  | 'silent'
+  | 'not_ready'
+  | 'put_back'
+  | 'behind'
+  | 'clock'
+  | 'finding'
+  | 'partly'
+  | 'outdated'
+  | 'none'
+  | 'left'
+
+export interface ListedGateway extends Gateway {
+  trouble: Trouble
+}
+
+/** Last position of a gateway. */
+export interface Position {
+  node: string
+  name: string
+  trouble: Trouble
+  position: [number, number]
+}
+
 export interface GatewayHistory extends Gateway {
   reports: { at: Time; report: Report }[]
 }
@@ -85,19 +111,17 @@ export interface Change {
   after?: unknown
 }
 
-/** What a hub has. */
+/** Tokens and profiles of a hub. */
 export interface Hub {
-  gateways: Gateway[]
   tokens: Token[]
   profiles: Profile[]
 }
 
-/** Reads the gateways, tokens and profiles of this hub. @throws CallFault */
+/** Reads the tokens and profiles of this hub. @throws CallFault */
 export async function readHub(): Promise<Hub> {
-  const [gateways, tokens, profiles] = await Promise.all([
-    call<Gateway[]>('fleet.list_gateways', {}),
+  const [tokens, profiles] = await Promise.all([
     call<Token[]>('fleet.list_tokens', {}),
     call<Profile[]>('fleet.list_profiles', {}),
   ])
-  return { gateways, tokens, profiles }
+  return { tokens, profiles }
 }

@@ -1,5 +1,35 @@
-import { formatHours, t } from '../core/i18n.js'
-import type { Gateway } from './read.js'
+import { formatHours, t, type Word } from '../core/i18n.js'
+import type { Gateway, Trouble } from './read.js'
+
+type Kind = 'bad' | 'warn' | 'good' | ''
+
+/** Kinds of worst troubles as the hub orders them, with their names and their weight. */
+const KINDS: Record<Trouble, { word: Word; kind: Kind }> = {
+  revoked: { word: 'revokedState', kind: 'bad' },
+  silent: { word: 'troubleSilent', kind: 'bad' },
+  not_ready: { word: 'notReady', kind: 'bad' },
+  put_back: { word: 'troublePutBack', kind: 'bad' },
+  behind: { word: 'troubleBehind', kind: 'warn' },
+  clock: { word: 'troubleClock', kind: 'warn' },
+  finding: { word: 'troubleFinding', kind: 'warn' },
+  partly: { word: 'troublePartly', kind: 'warn' },
+  outdated: { word: 'troubleOutdated', kind: 'good' },
+  none: { word: 'inOrder', kind: 'good' },
+  left: { word: 'leftState', kind: '' },
+}
+
+/** Kinds of worst troubles, the worst first. */
+export const TROUBLES = Object.keys(KINDS) as Trouble[]
+export const kindWord = (trouble: Trouble): Word => KINDS[trouble].word
+export const kindOf = (trouble: Trouble): Kind => KINDS[trouble].kind
+
+/** Colours on a map, light or dark; distinguishable with colour vision deficiencies, and drawn in different sizes. */
+export const KIND_COLOURS: Record<Kind, string> = {
+  bad: '#d1352b',
+  warn: '#e8a317',
+  good: '#2f7fb8',
+  '': '#8a979e',
+}
 
 /** Time without a report after which a gateway is silent, s. */
 const SILENT_S = 3600
@@ -12,7 +42,7 @@ export function ageS({ last_seen }: Pick<Gateway, 'last_seen'>, nowMs = Date.now
 }
 
 /** Reports whether a member has not reported for an hour. */
-export function isSilent(gateway: Pick<Gateway, 'last_seen' | 'state'>, nowMs = Date.now()): boolean {
+function isSilent(gateway: Pick<Gateway, 'last_seen' | 'state'>, nowMs = Date.now()): boolean {
   const age = ageS(gateway, nowMs)
   return gateway.state === 'member' && (age === null || age > SILENT_S)
 }

@@ -1,15 +1,12 @@
 import {
-  addProtocol,
   type GeoJSONSource,
   Map as MapLibreMap,
   type MapMouseEvent,
   NavigationControl,
   ScaleControl,
-  setWorkerUrl,
 } from 'maplibre-gl'
 import { t } from '../core/i18n.js'
 import { faultText } from '../core/parts.js'
-import { readAnswer, request, rpcFault } from '../core/rpc.js'
 import { isDark } from '../core/settings.js'
 import { clickEvents } from './events/click.js'
 import { dragLine } from './line-drag.js'
@@ -17,16 +14,13 @@ import type { MapEvents, MapView } from './map-view.js'
 import type { Overlay } from './overlays.js'
 import { createPins } from './pins.js'
 import { roundPlace } from './round.js'
+import { setUpLibrary } from './set-up.js'
 import { mapState } from './state.js'
-import { mapStyle, PROTOCOL } from './style.js'
-
-declare const __MAP_WORKER__: string
-
-let isSetUp = false
+import { mapStyle } from './style.js'
 
 /** Creates the map in an element of the page. */
 export function createMapView(box: HTMLElement, events: MapEvents): MapView {
-  setUp()
+  setUpLibrary()
   const data = new Map<Overlay, readonly object[]>()
   const map = createMap(box)
   const pins = createPins(map, events)
@@ -117,22 +111,6 @@ function routeAt(map: MapLibreMap, { point }: MapMouseEvent): { leg: number } | 
 
 function hitsOf(map: MapLibreMap, point: MapMouseEvent['point'], layer: string) {
   return map.getLayer(layer) === undefined ? [] : map.queryRenderedFeatures(point, { layers: [layer] })
-}
-
-/**
- * Sets the library up once: its worker file is served by the gateway, and tiles are requested with the
- * session's header.
- */
-function setUp(): void {
-  if (isSetUp) return
-  isSetUp = true
-  setWorkerUrl(new URL(`/console/${__MAP_WORKER__}`, location.origin).href)
-  addProtocol(PROTOCOL, async ({ url }, { signal }) => {
-    const response = await request(url.slice(`${PROTOCOL}://`.length), { signal })
-    if (response.ok) return { data: await response.arrayBuffer() }
-    const { error } = await readAnswer(response)
-    throw rpcFault(response.status, error ?? { code: 0, message: `Found HTTP ${response.status}` })
-  })
 }
 
 function fillAll(map: MapLibreMap, data: ReadonlyMap<Overlay, readonly object[]>): void {

@@ -4,14 +4,17 @@ import { type Page, repeat } from '../core/page.js'
 import { badge, faultNotice, loaded, statusLine } from '../core/parts.js'
 import { call, isFault } from '../core/rpc.js'
 import { profileEditor, versionsView } from '../fleet/editor.js'
-import { gatewayTable, oneGateway } from '../fleet/gateways.js'
+import { gatewayList } from '../fleet/gateway-list.js'
+import { oneGateway } from '../fleet/gateways.js'
 import { membershipSection } from '../fleet/membership.js'
 import { newProfile, profileTable, rolloutBadge } from '../fleet/profiles.js'
-import type { GatewayHistory, Hub, Profile, Rollout } from '../fleet/read.js'
+import type { GatewayHistory, Profile, Rollout } from '../fleet/read.js'
 import { readHub } from '../fleet/read.js'
 import { newToken, tokenTable } from '../fleet/tokens.js'
 
 const EVERY_MS = 5000
+/** Roll-outs are computed from all gateways of a profile. */
+const ROLLOUTS_MS = 15_000
 
 /** The fleet, one gateway of it, or one profile, as the address names it. */
 export function fleetPage([what, name]: readonly string[]): Page {
@@ -31,31 +34,43 @@ export function fleetPage([what, name]: readonly string[]): Page {
   const refresh = async () => {
     await Promise.all([own.refresh(), hub.refresh()])
   }
-  return { title: t('navFleet'), element, close: repeat(EVERY_MS, refresh) }
+  const stop = repeat(EVERY_MS, refresh)
+  const close = () => {
+    stop()
+    hub.close()
+  }
+  return { title: t('navFleet'), element, close }
 }
 
 /** Gateways, tokens and profiles of this hub. A gateway that is none has the form of the first profile only. */
 function hubSection() {
   const status = statusLine()
-  const [gateways, tokens, token, profiles] = [h('div'), h('div'), h('div'), h('div')]
-  let shown = ''
-  let names = ''
+  const [tokens, token, profiles] = [h('div', { class: 'stack' }), h('div'), h('div')]
+  const list = gatewayList()
+  const gateways = h('div', { class: 'stack', hidden: true }, h('h2', {}, t('hubGateways')), list.element)
+  const fault = h('div')
+  let [shown, names, rolloutsAtMs] = ['', '', 0]
   const refresh = async () => {
     try {
       const hub = await readHub()
-      // ages are part of the gateways: they are shown anew each time, the rest when it has changed
-      fill(gateways, hub.profiles.length > 0 && h('h2', {}, t('hubGateways')), gatewaysOf(hub))
-      const now = JSON.stringify([hub.tokens, hub.profiles, hub.gateways.map(({ applied }) => applied)])
+      const isHub = hub.profiles.length > 0
+      fill(fault)
+      gateways.hidden = !isHub
+      if (isHub) await list.refresh(hub.profiles)
+      const now = JSON.stringify([hub.tokens, hub.profiles])
+      if (now !== shown || Date.now() - rolloutsAtMs > ROLLOUTS_MS) {
+        rolloutsAtMs = Date.now()
+        fill(profiles, await profileTable(hub.profiles))
+      }
       if (now === shown) return
-      fill(profiles, await profileTable(hub.profiles))
-      fill(tokens, hub.profiles.length > 0 && [h('h2', {}, t('tokens')), tokenTable(hub.tokens, act)])
+      fill(tokens, isHub && [h('h2', {}, t('tokens')), tokenTable(hub.tokens, act)])
       const known = JSON.stringify(hub.profiles.map(({ name }) => name))
-      if (known !== names) fill(token, hub.profiles.length > 0 && newToken(hub.profiles, refresh))
+      if (known !== names) fill(token, isHub && newToken(hub.profiles, refresh))
       names = known
       shown = now
     } catch (error) {
       shown = ''
-      fill(gateways, faultNotice(error))
+      fill(fault, faultNotice(error))
     }
   }
   const act = async (method: string, params: object) => {
@@ -67,12 +82,12 @@ function hubSection() {
     }
     await refresh()
   }
-  const parts = [gateways, status.element, tokens, token, h('h2', {}, t('profiles')), profiles, newProfile()]
-  return { element: h('section', { class: 'stack', 'aria-label': t('hub') }, parts), refresh }
-}
-
-function gatewaysOf(hub: Hub): HTMLElement | false {
-  return hub.profiles.length > 0 && gatewayTable(hub)
+  const parts = [
+    ...[fault, gateways, h('h2', {}, t('profiles')), profiles, newProfile()],
+    ...[status.element, tokens, token],
+  ]
+  const element = h('section', { class: 'stack', 'aria-label': t('hub') }, parts)
+  return { element, refresh, close: list.close }
 }
 
 function backLink(): HTMLElement {

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.js'
 import type { DataLayout } from '../../files/layout.js'
 import type { BudgetFacts } from '../../http/byte-budget.js'
 import type { Family } from '../../http/metrics.js'
+import { SILENT_US } from '../../storage/exchange/fleet-overview.js'
 import type { Services } from '../services.js'
 import { busFamilies } from './buses.js'
 import { gauge, labelled } from './family.js'
@@ -115,9 +116,6 @@ async function readTriggers({ state, live }: Services): Promise<Family[]> {
     gauge('fieldgate_change_streams', 'Open streams of changes of tables', live.count()),
   ]
 }
-
-/** Time without a report after which a gateway of this hub is silent, µs. */
-const SILENT_US = 3_600_000_000
 
 async function readFleet({ state, shared }: Services): Promise<FleetFacts> {
   const nowUs = state.clock.nowUs()

@@ -192,6 +192,74 @@ export async function conformMembers(t: Test, open: Open): Promise<void> {
     await failed('', 'rolled_back')
     t.match(await fleetMembers.summary(0), { trouble: 3 })
   })
+  await t.test('members: listed by their worst trouble, counted, on pages, and by position', async (t) => {
+    const { state, token } = await withToken(await open(t), 20)
+    const { fleetMembers, clock } = state
+    const names = ['van 9', 'Van 8', 'car', 'bus', 'tram', 'boat', 'cart', 'bike', 'left', 'fine', 'sled']
+    const nodes = new Map(names.map((name) => [name, randomUUID()]))
+    const nodeOf = (name: string) => nodes.get(name) ?? ''
+    for (const [name, node] of nodes) await fleetMembers.join(request(token.keyId, node, { name }))
+    state.advance(2 * HOUR_MS)
+    const nowUs = clock.nowUs()
+    const said = async (name: string, report: object, more: object = {}) =>
+      await fleetMembers.report(nodeOf(name), {
+        ...{ appliedDigest: 'd', triedDigest: 'd', outcome: 'applied', ...more },
+        report: {
+          ready: true,
+          doctor: null,
+          backlog: { oldest_s: null },
+          clock_us: clock.nowUs(),
+          ...report,
+        },
+      })
+    await said('Van 8', { ready: false, position: [139.5, 35.25] })
+    await said('car', {}, { outcome: 'put_back' })
+    await said('bus', { backlog: { oldest_s: 3601 }, position: [-10, 2.5] })
+    await said('tram', { clock_us: nowUs - 301_000_000 })
+    await said('boat', { doctor: 'disk: full' })
+    await said('cart', {}, { appliedDigest: 'older' })
+    await said('sled', {}, { outcome: 'partly' })
+    await said('fine', { backlog: { oldest_s: 3600 }, position: null })
+    await fleetMembers.end(nodeOf('left'), 'left')
+    await fleetMembers.end(nodeOf('bike'), 'revoked')
+    const page = async (more: object) =>
+      (await fleetMembers.page({ order: 'trouble', offset: 0, nowUs, ...more })).map(
+        ({ name, trouble }) => `${name}: ${trouble}`,
+      )
+    const worstFirst = [
+      ...['bike: revoked', 'van 9: silent', 'Van 8: not_ready', 'car: put_back', 'bus: behind'],
+      ...['tram: clock', 'boat: finding', 'sled: partly', 'cart: outdated', 'fine: none', 'left: left'],
+    ]
+    t.same(await page({}), worstFirst)
+    t.same(await page({ limit: 3, offset: 4 }), worstFirst.slice(4, 7))
+    t.same(await page({ order: 'name' }), [...worstFirst].sort())
+    t.same(await page({ name: 'VAN' }), ['van 9: silent', 'Van 8: not_ready'])
+    t.same(await page({ name: '%' }), [], 'no character has a meaning')
+    t.same(await page({ troubles: ['none', 'clock'] }), ['tram: clock', 'fine: none'])
+    t.same(await page({ troubles: [] }), [])
+    t.same(await page({ profile: 'other' }), [])
+    const once = { revoked: 1, silent: 1, not_ready: 1, put_back: 1, behind: 1, clock: 1, finding: 1 }
+    t.same(await fleetMembers.count({ nowUs }), { ...once, partly: 1, outdated: 1, none: 1, left: 1 })
+    t.match(await fleetMembers.count({ nowUs, name: 'van', profile: 'field' }), {
+      silent: 1,
+      not_ready: 1,
+      none: 0,
+    })
+    const places = [
+      { nodeId: nodeOf('Van 8'), name: 'Van 8', trouble: 'not_ready', lng: 139.5, lat: 35.25 },
+      { nodeId: nodeOf('bus'), name: 'bus', trouble: 'behind', lng: -10, lat: 2.5 },
+    ]
+    t.same(await fleetMembers.positions({ nowUs }, 100), places)
+    t.same(await fleetMembers.positions({ nowUs }, 1), places.slice(0, 1))
+    t.same(await fleetMembers.positions({ nowUs, troubles: ['behind'] }, 100), places.slice(1))
+    const { trouble, ...member } =
+      (await fleetMembers.page({ order: 'name', offset: 0, nowUs, name: 'fine' }))[0] ?? {}
+    t.equal(trouble, 'none')
+    t.same(member, await fleetMembers.find(nodeOf('fine')), 'the whole gateway')
+    const { keyId = '' } = (await fleetMembers.find(nodeOf('fine'))) ?? {}
+    await state.keys.revoke(keyId)
+    t.same(await page({ name: 'fine' }), ['fine: revoked'], 'by its key')
+  })
 }
 
 /** Files of a hub. @param open fresh and empty */

@@ -329,8 +329,120 @@ export interface FleetMethods {
       trouble: number
     }
   }
-  /** Gateways of the fleet, with their last reports (scope fleet:admin) */
-  'fleet.list_gateways': { params: Record<string, never>; result: FleetGateway[] }
+  /** Gateways of the fleet with their last reports, filtered, ordered and paged (scope fleet:admin) */
+  'fleet.list_gateways': {
+    params: {
+      /** part of the name; absent for all */
+      name?: string
+      /** absent for those of all profiles */
+      profile?: string
+      /** worst troubles; absent for all */
+      trouble?: (
+        | 'revoked'
+        | 'silent'
+        | 'not_ready'
+        | 'put_back'
+        | 'behind'
+        | 'clock'
+        | 'finding'
+        | 'partly'
+        | 'outdated'
+        | 'none'
+        | 'left'
+      )[]
+      /** trouble: the worst first, then by name */
+      order?: 'name' | 'trouble'
+      /** absent for all */
+      limit?: number
+      offset?: number
+    }
+    result: {
+      node: string
+      name: string
+      profile: string
+      state: 'member' | 'left' | 'revoked'
+      joined_at: Datetime
+      ended_at: Datetime | null
+      /** version of the profile in force; null for none, or an unknown one */
+      applied: number | null
+      /** version that was tried last */
+      tried: number | null
+      outcome: 'applied' | 'partly' | 'put_back' | null
+      last_seen: Datetime | null
+      /** last report; null before the first */
+      report: unknown
+      /** worst trouble: revoked; silent: no report for an hour; not_ready; put_back: the profile or a release; behind: rows or models have waited for an hour; clock: off by five minutes; finding: of doctor; partly: a part of the profile is not applied; outdated: without its newest version; none; left: no member any more */
+      trouble:
+        | 'revoked'
+        | 'silent'
+        | 'not_ready'
+        | 'put_back'
+        | 'behind'
+        | 'clock'
+        | 'finding'
+        | 'partly'
+        | 'outdated'
+        | 'none'
+        | 'left'
+    }[]
+  }
+  /** Number of gateways of the fleet by their worst trouble (scope fleet:admin) */
+  'fleet.count_gateways': {
+    params: {
+      /** part of the name; absent for all */
+      name?: string
+      /** absent for those of all profiles */
+      profile?: string
+    }
+    result: {
+      total: number
+      /** gateways by their worst trouble */
+      trouble: {
+        [name: string]: number
+      }
+    }
+  }
+  /** Last positions of the gateways of the fleet, at most 20000, the worst trouble first (scope fleet:admin) */
+  'fleet.list_positions': {
+    params: {
+      /** part of the name; absent for all */
+      name?: string
+      /** absent for those of all profiles */
+      profile?: string
+      /** worst troubles; absent for all */
+      trouble?: (
+        | 'revoked'
+        | 'silent'
+        | 'not_ready'
+        | 'put_back'
+        | 'behind'
+        | 'clock'
+        | 'finding'
+        | 'partly'
+        | 'outdated'
+        | 'none'
+        | 'left'
+      )[]
+    }
+    result: {
+      node: string
+      name: string
+      trouble:
+        | 'revoked'
+        | 'silent'
+        | 'not_ready'
+        | 'put_back'
+        | 'behind'
+        | 'clock'
+        | 'finding'
+        | 'partly'
+        | 'outdated'
+        | 'none'
+        | 'left'
+      /** longitude and latitude */
+      position: [number, number]
+    }[]
+  }
   /** A gateway of the fleet, with its reports of the last day (scope fleet:admin) */
   'fleet.get_gateway': {
     params: {

@@ -1,13 +1,19 @@
 import type { FleetMember } from '../../exchange/fleet.js'
 import type { Rows } from '../connection/database.js'
 
-type Row = Omit<FleetMember, 'lastReport'> & { lastReport: string | null; keyRevokedAtUs: number | null }
+/** A gateway as it is stored, with the end of its key. */
+export type MemberRow = Omit<FleetMember, 'lastReport'> & {
+  lastReport: string | null
+  keyRevokedAtUs: number | null
+}
 
-const SELECT = `SELECT m.node_id AS "nodeId", m.name, m.profile, m.key_id AS "keyId",
+/** Columns of a gateway, of `fleet_member AS m` and `api_key AS k`. */
+export const MEMBER_COLUMNS = `m.node_id AS "nodeId", m.name, m.profile, m.key_id AS "keyId",
   m.signing_key AS "signingKey", m.exchange_key AS "exchangeKey", m.state, m.joined_at_us AS "joinedAtUs",
   m.ended_at_us AS "endedAtUs", m.applied_digest AS "appliedDigest", m.tried_digest AS "triedDigest", m.outcome,
-  m.last_seen_us AS "lastSeenUs", m.last_report AS "lastReport", k.revoked_at_us AS "keyRevokedAtUs"
-  FROM fleet_member AS m JOIN api_key AS k USING (key_id)`
+  m.last_seen_us AS "lastSeenUs", m.last_report AS "lastReport", k.revoked_at_us AS "keyRevokedAtUs"`
+
+const SELECT = `SELECT ${MEMBER_COLUMNS} FROM fleet_member AS m JOIN api_key AS k USING (key_id)`
 
 /** Finds a gateway by its node or by its key. */
 export async function findMember(
@@ -15,17 +21,17 @@ export async function findMember(
   column: 'm.node_id' | 'm.key_id',
   value: string,
 ): Promise<FleetMember | undefined> {
-  const row = await rows.get<Row>(`${SELECT} WHERE ${column} = $1`, value)
+  const row = await rows.get<MemberRow>(`${SELECT} WHERE ${column} = $1`, value)
   return row === undefined ? undefined : toMember(row)
 }
 
 /** Returns all gateways, by name. */
 export async function listMembers(rows: Rows): Promise<FleetMember[]> {
-  return (await rows.all<Row>(`${SELECT} ORDER BY m.name, m.node_id`)).map(toMember)
+  return (await rows.all<MemberRow>(`${SELECT} ORDER BY m.name, m.node_id`)).map(toMember)
 }
 
 /** A member whose key an operator revoked is revoked. */
-function toMember(row: Row): FleetMember {
+export function toMember(row: MemberRow): FleetMember {
   const { keyRevokedAtUs, lastReport, ...member } = row
   const isRevoked = member.state === 'member' && keyRevokedAtUs !== null
   return {

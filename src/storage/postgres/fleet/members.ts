@@ -1,9 +1,11 @@
 import type { TrustedClock } from '../../clock.js'
 import type { FleetMembers, FleetSummary, NewReport, RolloutMember } from '../../exchange/fleet.js'
+import type { FleetOverview } from '../../exchange/fleet-overview.js'
 import type { PostgresKeys } from '../access/keys.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 import { joinMember } from './join.js'
 import { findMember, listMembers } from './member-row.js'
+import { createFleetOverview } from './overview.js'
 import { readReportFacts } from './report-facts.js'
 
 /** Time that one kept report stands for, µs. */
@@ -28,9 +30,14 @@ const SUMMARY = `SELECT
     FROM fleet_member AS m JOIN api_key AS k USING (key_id)) AS counted`
 
 /** Creates the gateways of a hub. */
-export function createFleetMembers(db: PostgresDb, clock: TrustedClock, keys: PostgresKeys): FleetMembers {
+export function createFleetMembers(
+  db: PostgresDb,
+  clock: TrustedClock,
+  keys: PostgresKeys,
+): FleetMembers & FleetOverview {
   const find = (nodeId: string) => findMember(db.read, 'm.node_id', nodeId)
   return {
+    ...createFleetOverview(db.read),
     join: (request) =>
       db.write((rows, { isRepeat }) => joinMember(rows, { request, keys, nowUs: clock.nowUs(), isRepeat })),
     find,
@@ -87,15 +94,17 @@ async function addReport(
   nowUs: number,
 ): Promise<void> {
   const text = JSON.stringify(report)
-  const { isReady, release, hasRollback } = readReportFacts(report, text)
+  const facts = readReportFacts(report, text)
   const changed = await rows.run(
     // the time of a version begins when its release runs, so the facts on the right are those of before
     `UPDATE fleet_member SET
        tried_at_us = CASE WHEN tried_digest IS NOT DISTINCT FROM $2 AND release IS NULL THEN tried_at_us ELSE $3 END,
        tried_digest = $2, last_seen_us = $3, applied_digest = $4, outcome = $5, last_report = $6, is_ready = $7,
-       release = $8, has_rollback = $9
+       release = $8, has_rollback = $9, oldest_s = $10, clock_us = $11, has_finding = $12, lng = $13, lat = $14
      WHERE node_id = $1`,
-    ...[nodeId, triedDigest, nowUs, appliedDigest, outcome, text, isReady, release, hasRollback],
+    ...[nodeId, triedDigest, nowUs, appliedDigest, outcome, text],
+    ...[facts.isReady, facts.release, facts.hasRollback, facts.oldestS, facts.clockUs, facts.hasFinding],
+    ...facts.position,
   )
   if (changed === 0) throw new Error(`found no gateway ${nodeId} for its report, expected one`)
   const slot = Math.floor(nowUs / SLOT_US)

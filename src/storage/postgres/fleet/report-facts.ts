@@ -10,6 +10,14 @@ export interface ReportFacts {
   readonly release: RolloutMember['release']
   /** a part of the profile was put back */
   readonly hasRollback: boolean
+  /** age of the oldest row or model that waits, s; null for none */
+  readonly oldestS: number | null
+  /** clock of the gateway, µs UTC */
+  readonly clockUs: number | null
+  /** doctor has found something there */
+  readonly hasFinding: boolean
+  /** longitude and latitude, degrees */
+  readonly position: readonly [number | null, number | null]
 }
 
 /** Reads the facts of a report. @param text the report as it is stored */
@@ -19,7 +27,20 @@ export function readReportFacts(report: unknown, text: string): ReportFacts {
     release: releaseOf(memberOf(memberOf(report, 'profile'), 'items')),
     // inside a string of JSON the quotation marks would be escaped
     hasRollback: text.includes('"state":"rolled_back"'),
+    oldestS: wholeOf(memberOf(memberOf(report, 'backlog'), 'oldest_s')),
+    clockUs: wholeOf(memberOf(report, 'clock_us')),
+    hasFinding: (memberOf(report, 'doctor') ?? null) !== null,
+    position: positionOf(memberOf(report, 'position')),
   }
+}
+
+function wholeOf(value: unknown): number | null {
+  return Number.isSafeInteger(value) ? Number(value) : null
+}
+
+function positionOf(value: unknown): ReportFacts['position'] {
+  const [lng, lat] = Array.isArray(value) ? value : []
+  return Number.isFinite(lng) && Number.isFinite(lat) ? [lng, lat] : [null, null]
 }
 
 function releaseOf(items: unknown): ReportFacts['release'] {

@@ -67,3 +67,10 @@ export const MEMBER_TABLES: readonly string[] = [
     added_at_us bigint NOT NULL
   )`,
 ]
+
+/** Further facts of the last report, for the list of gateways; part of the migrations, so never changed. */
+export const OVERVIEW_TABLES: readonly string[] = [
+  `ALTER TABLE fleet_member ADD COLUMN oldest_s bigint, ADD COLUMN clock_us bigint,
+    ADD COLUMN has_finding boolean NOT NULL DEFAULT false,
+    ADD COLUMN lng double precision, ADD COLUMN lat double precision`,
+]

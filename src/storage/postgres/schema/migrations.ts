@@ -2,7 +2,7 @@ import type { Migration } from '../connection/migrate.js'
 import { ACCESS_TABLES } from './access-tables.js'
 import { ALLOWANCE_TABLES, BYTE_LEASE_TABLES } from './byte-lease-tables.js'
 import { BUNDLE_TABLES, FEED_TABLES } from './feed-tables.js'
-import { FLEET_TABLES, MEMBER_TABLES } from './fleet-tables.js'
+import { FLEET_TABLES, MEMBER_TABLES, OVERVIEW_TABLES } from './fleet-tables.js'
 import { INBOX_TABLES } from './inbox-tables.js'
 import { LEASE_TABLES } from './lease-tables.js'
 import { LOADER_TABLES } from './loader-tables.js'
@@ -24,4 +24,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'byte leases', statements: BYTE_LEASE_TABLES },
   { name: 'allowances', statements: ALLOWANCE_TABLES },
   { name: 'inbox', statements: INBOX_TABLES },
+  { name: 'fleet overview', statements: OVERVIEW_TABLES },
 ]

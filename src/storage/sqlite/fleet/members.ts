@@ -6,23 +6,18 @@ import type {
   JoinRequest,
   RolloutMember,
 } from '../../exchange/fleet.js'
+import type { FleetOverview } from '../../exchange/fleet-overview.js'
 import type { SqliteKeys } from '../access/keys.js'
 import { oneValue, statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
+import { findMember, listMembers } from './member-row.js'
+import { createFleetOverview } from './overview.js'
 import { readFleetSummary } from './summary.js'
 import { tokenCounter } from './tokens.js'
-
-type Row = Omit<FleetMember, 'lastReport'> & { lastReport: string | null; keyRevokedAtUs: number | null }
 
 /** Time that one kept report stands for, µs. */
 const SLOT_US = 600_000_000
 const DAY_US = 86_400_000_000
-
-const SELECT = `SELECT m.node_id AS nodeId, m.name, m.profile, m.key_id AS keyId,
-  m.signing_key AS signingKey, m.exchange_key AS exchangeKey, m.state, m.joined_at_us AS joinedAtUs,
-  m.ended_at_us AS endedAtUs, m.applied_digest AS appliedDigest, m.tried_digest AS triedDigest, m.outcome,
-  m.last_seen_us AS lastSeenUs, m.last_report AS lastReport, k.revoked_at_us AS keyRevokedAtUs
-  FROM fleet_member AS m JOIN api_key AS k USING (key_id)`
 
 /** Release in the last report: `open` until the gateway runs it. A refused one is as any refused part. */
 const RELEASE = `(SELECT CASE max(CASE value ->> '$.state' WHEN 'rolled_back' THEN 2 WHEN 'staged' THEN 1 WHEN 'waiting' THEN 1 END)
@@ -35,15 +30,20 @@ const OF_PROFILE = `SELECT m.node_id AS nodeId, applied_digest AS appliedDigest,
   WHERE profile = ? AND state = 'member' AND k.revoked_at_us IS NULL`
 
 /** Creates the members of `state.db`. */
-export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: SqliteKeys): FleetMembers {
+export function createFleetMembers(
+  state: StateDb,
+  clock: TrustedClock,
+  keys: SqliteKeys,
+): FleetMembers & FleetOverview {
   const { db } = state
-  const find = (nodeId: string) => findMember(state, 'm.node_id = ?', nodeId)
+  const find = (nodeId: string) => findMember(db, 'm.node_id = ?', nodeId)
   return {
+    ...createFleetOverview(db),
     join: (request) => writeState(state, () => join(state, clock, keys, request)),
     find: async (nodeId) => find(nodeId),
-    ofKey: async (keyId) => findMember(state, 'm.key_id = ?', keyId),
+    ofKey: async (keyId) => findMember(db, 'm.key_id = ?', keyId),
     summary: async (silentBeforeUs) => readFleetSummary(db, silentBeforeUs),
-    list: async () => statement<Row>(db, `${SELECT} ORDER BY m.name, m.node_id`).all().map(toMember),
+    list: async () => listMembers(db),
     ofProfile: async (profile) =>
       statement<Omit<RolloutMember, 'isReady'> & { isReady: number | null }>(db, OF_PROFILE)
         .all(profile)
@@ -99,7 +99,7 @@ export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: Sq
 function join(state: StateDb, clock: TrustedClock, keys: SqliteKeys, request: JoinRequest): JoinOutcome {
   const { db } = state
   const tokens = tokenCounter(state)
-  const find = () => findMember(state, 'm.node_id = ?', request.nodeId)
+  const find = () => findMember(db, 'm.node_id = ?', request.nodeId)
   const token = tokens.find(request.tokenKeyId)
   if (token === undefined) return { kind: 'no_token' }
   const old = find()
@@ -137,20 +137,4 @@ function hasSameKeys(member: FleetMember, { signingKey, exchangeKey }: JoinReque
 function hasSecret({ db }: StateDb, keyId: string, { secretHash }: JoinRequest): boolean {
   const sql = 'SELECT count(*) FROM api_key_secret WHERE key_id = ? AND digest = ?'
   return oneValue<number>(db, sql, keyId, Buffer.from(secretHash)) > 0
-}
-
-function findMember({ db }: StateDb, where: string, value: string): FleetMember | undefined {
-  const row = statement<Row>(db, `${SELECT} WHERE ${where}`).get(value)
-  return row === undefined ? undefined : toMember(row)
-}
-
-/** A member whose key an operator revoked is revoked. */
-function toMember(row: Row): FleetMember {
-  const { keyRevokedAtUs, lastReport, ...member } = row
-  const isRevoked = member.state === 'member' && keyRevokedAtUs !== null
-  return {
-    ...member,
-    ...(isRevoked ? { state: 'revoked' as const, endedAtUs: keyRevokedAtUs } : {}),
-    lastReport: lastReport === null ? null : JSON.parse(lastReport),
-  }
 }

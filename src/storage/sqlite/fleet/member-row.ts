@@ -1,0 +1,38 @@
+import type { FleetMember } from '../../exchange/fleet.js'
+import { type Db, statement } from '../connection/database.js'
+
+/** A gateway as it is stored, with the end of its key. */
+export type MemberRow = Omit<FleetMember, 'lastReport'> & {
+  lastReport: string | null
+  keyRevokedAtUs: number | null
+}
+
+/** Columns of a gateway, of `fleet_member AS m` and `api_key AS k`. */
+export const MEMBER_COLUMNS = `m.node_id AS nodeId, m.name, m.profile, m.key_id AS keyId,
+  m.signing_key AS signingKey, m.exchange_key AS exchangeKey, m.state, m.joined_at_us AS joinedAtUs,
+  m.ended_at_us AS endedAtUs, m.applied_digest AS appliedDigest, m.tried_digest AS triedDigest, m.outcome,
+  m.last_seen_us AS lastSeenUs, m.last_report AS lastReport, k.revoked_at_us AS keyRevokedAtUs`
+
+const SELECT = `SELECT ${MEMBER_COLUMNS} FROM fleet_member AS m JOIN api_key AS k USING (key_id)`
+
+/** Finds a gateway. @param where condition with one parameter */
+export function findMember(db: Db, where: string, value: string): FleetMember | undefined {
+  const row = statement<MemberRow>(db, `${SELECT} WHERE ${where}`).get(value)
+  return row === undefined ? undefined : toMember(row)
+}
+
+/** Returns all gateways, by name. */
+export function listMembers(db: Db): FleetMember[] {
+  return statement<MemberRow>(db, `${SELECT} ORDER BY m.name, m.node_id`).all().map(toMember)
+}
+
+/** A member whose key an operator revoked is revoked. */
+export function toMember(row: MemberRow): FleetMember {
+  const { keyRevokedAtUs, lastReport, ...member } = row
+  const isRevoked = member.state === 'member' && keyRevokedAtUs !== null
+  return {
+    ...member,
+    ...(isRevoked ? { state: 'revoked' as const, endedAtUs: keyRevokedAtUs } : {}),
+    lastReport: lastReport === null ? null : JSON.parse(lastReport),
+  }
+}
