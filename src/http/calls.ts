@@ -82,7 +82,7 @@ export async function signIn<C>(
     if (c.env?.incoming !== undefined) noteSignIn(c.env.incoming.socket)
     return caller
   } catch (error) {
-    throw isAppError(error) ? refusedSignIn(c, deps, error) : error
+    throw isAppError(error) ? await refusedSignIn(c, deps, error) : error
   }
 }
 
@@ -92,7 +92,7 @@ export async function signIn<C>(
  *
  * @returns the error for the caller
  */
-function refusedSignIn<C>(c: HttpContext, deps: CallDeps<C>, error: AppError): AppError {
+async function refusedSignIn<C>(c: HttpContext, deps: CallDeps<C>, error: AppError): Promise<AppError> {
   deps.meter?.signInFailed()
   if (!hasCredentials(c, deps.tokenHeader)) {
     deps.onSignInFailure(c, false)
@@ -100,7 +100,7 @@ function refusedSignIn<C>(c: HttpContext, deps: CallDeps<C>, error: AppError): A
   }
   const keyId =
     c.req.header(deps.tokenHeader) === undefined ? (keyIdOf((name) => c.req.header(name)) ?? '') : null
-  const { retryAfterS, isFirstBeyond } = deps.limiter.countFailure(addressOf(c), keyId)
+  const { retryAfterS, isFirstBeyond } = await deps.limiter.countFailure(addressOf(c), keyId)
   if (retryAfterS === undefined || isFirstBeyond) deps.onSignInFailure(c, isFirstBeyond)
   return retryAfterS === undefined ? error : tooManyFailures(retryAfterS)
 }

@@ -104,7 +104,10 @@ function serveHub(options: ServicesOptions, services: HubServices, server: HttpS
     ...{ config, log, version, metrics, refusals, apis, stopSignal: stopping.signal },
     stores: services.stores,
     discoverFacts: () => ({}),
-    limiter: createRateLimiter(config.limits),
+    limiter: createRateLimiter(config.limits, {
+      shared: services.allowances,
+      onFault: (error) => log.debug({ err: error }, 'allowances were not exchanged with other processes'),
+    }),
     contextOf: (call) => ({
       ...services.shared,
       caller: call.caller,
@@ -145,6 +148,7 @@ function serveHub(options: ServicesOptions, services: HubServices, server: HttpS
     clearTimeout(cancelling)
     stopping.abort()
     families.stop()
+    calls.limiter.stop()
     refusals.stop()
     await services.close()
   }

@@ -5,6 +5,8 @@ import { parseOffset } from '../../datetime.js'
 import { createDiskSpace, type DiskSpace } from '../../files/disk-space.js'
 import { sweepFiles } from '../../fleet/hub/files.js'
 import type { PartState } from '../../http/health-routes.js'
+import type { SharedAllowances } from '../../http/rate-limit.js'
+import { createAllowanceRows } from '../../storage/postgres/access/allowances.js'
 import { createByteLease } from '../../storage/postgres/leases/byte-lease.js'
 import { createLeases } from '../../storage/postgres/leases/lease.js'
 import type { PostgresState } from '../../storage/postgres/state.js'
@@ -24,6 +26,8 @@ export interface HubServices {
   readonly state: PostgresState
   readonly stores: AuthStores
   readonly disk: DiskSpace
+  /** allowances of callers over all processes */
+  readonly allowances: SharedAllowances
   readonly findFleetFile: FleetRooms['findFile']
   /** context of every call, without what belongs to one call */
   readonly shared: Omit<HubContext, keyof CallContext>
@@ -49,17 +53,22 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
     const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
     const files = { files: state.fleetFiles, blobs: objects.store('fleet'), lease: createByteLease(db) }
     const fleet = openFleetRooms(state, files, nodeId)
+    const allowances = createAllowanceRows(db)
     const housekeeping = startHousekeeping(state, async () => true, log)
     const leases = createLeases(db, { holder: randomUUID(), lastsMs: LEASE_MS })
     const leader = startLeaderTasks({
       leases,
       log,
-      tasks: [{ name: 'sweep of files', everyMs: SWEEP_MS, run: () => sweepFiles(files) }],
+      tasks: [
+        { name: 'sweep of files', everyMs: SWEEP_MS, run: () => sweepFiles(files) },
+        { name: 'sweep of allowances', everyMs: ALLOWANCE_SWEEP_MS, run: allowances.sweep },
+      ],
     })
     return {
       state,
       stores: authStores(state),
       disk,
+      allowances,
       findFleetFile: fleet.findFile,
       shared: {
         ...fleet.context,
@@ -96,5 +105,7 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
 
 /** Time of a lease without a renewal, ms. */
 const LEASE_MS = 60_000
-/** Time between two sweeps, ms. */
+/** Time between two removals of allowances that are full, ms. */
+const ALLOWANCE_SWEEP_MS = 600_000
+/** Time between two sweeps of bytes, ms. */
 const SWEEP_MS = 3_600_000
