@@ -92,12 +92,6 @@ const Bytes = z.strictObject({
 export const Hub = z.strictObject({
   database: Database.prefault({}),
   bytes: Bytes.prefault({}),
-  presign: z
-    .boolean()
-    .default(false)
-    .describe(
-      'true: large downloads are answered with a redirect to the store, which gateways then reach themselves',
-    ),
   requireSync: z
     .boolean()
     .default(false)

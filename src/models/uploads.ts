@@ -190,8 +190,7 @@ async function append(
   if (offsetBytes === sizeBytes) return offsetBytes // complete: only `finish` is missing
   const writer = await parts.openAt(uploadId, offsetBytes)
   if (writer === undefined) {
-    await uploads.advance(uploadId, 0)
-    throw new Error('the part is shorter than its row says: the upload starts again at 0')
+    throw await startAgain(engine, uploadId)
   }
   const known = digesters.get(uploadId)
   const digester =
@@ -336,13 +335,20 @@ async function finishComplete(
  * Reads the bytes of an upload whose beginning arrived in an earlier run, from the part or from the blob
  * store.
  */
-async function digestPart(
-  { parts, blobs }: Engine,
-  { uploadId, sizeBytes, sha256 }: UploadRecord,
-): Promise<BlobFacts> {
+async function digestPart(engine: Engine, { uploadId, sizeBytes, sha256 }: UploadRecord): Promise<BlobFacts> {
+  const { parts, blobs } = engine
   if (sizeBytes === 0) return createDigester().facts()
-  const moved = (await parts.has(uploadId)) ? undefined : await blobs.open(sha256)
-  return await digestOf(moved ?? parts.read(uploadId, sizeBytes))
+  if (await parts.has(uploadId)) return await digestOf(parts.read(uploadId, sizeBytes))
+  const moved = await blobs.open(sha256)
+  if (moved === undefined) throw await startAgain(engine, uploadId)
+  return await digestOf(moved)
+}
+
+/** Sets an upload back whose bytes are lost, or with another process of a hub. @returns the error for its caller */
+async function startAgain({ uploads }: Engine, uploadId: string): Promise<AppError> {
+  await uploads.advance(uploadId, 0)
+  const message = 'The bytes of this upload are not here any more: it starts again at 0'
+  return new AppError('UNAVAILABLE', { retryAfterS: 1 }, { message })
 }
 
 async function stagePart(

@@ -24,7 +24,6 @@ t.test('config: the role hub with the settings that it needs has no fault', asyn
     database: { schema: 'fieldgate', tls: 'verify', connections: 10 },
     bytes: { prefix: 'fieldgate/', pathStyle: true },
     requireSync: false,
-    presign: false,
   })
 })
 

@@ -14,8 +14,8 @@ import {
 export type { AnnouncedModel, FlContext } from './context.js'
 export type { AnnounceResult } from './schema.js'
 
-/** Methods of `/api/v2/fl/jsonrpc`. */
-export const FL_METHODS: readonly Method<FlContext>[] = [
+/** Methods of models on their way up, which a hub on engines does not have: nothing is above it. */
+export const OUTBOX_METHODS: readonly Method<FlContext>[] = [
   createUpstreamInfo,
   getUpstreamInfo,
   listUpstreamInfo,
@@ -27,5 +27,10 @@ export const FL_METHODS: readonly Method<FlContext>[] = [
   getTransfer,
   retryTransfer,
   cancelTransfer,
-  announceModel,
 ]
+
+/** Methods of `/api/v2/fl/jsonrpc` that every hub has. */
+export const HUB_FL_METHODS = [announceModel] as const
+
+/** Methods of `/api/v2/fl/jsonrpc`. */
+export const FL_METHODS: readonly Method<FlContext>[] = [...OUTBOX_METHODS, ...HUB_FL_METHODS]

@@ -2,10 +2,10 @@ import type { BaseContext } from '../../api/context.js'
 import { GET_FILE_METHODS, LOADER_METHODS } from '../../api/dataloader/index.js'
 import { DATAPROC_METHODS } from '../../api/dataproc/index.js'
 import { DATASET_METHODS } from '../../api/dataset/index.js'
-import { FL_METHODS } from '../../api/fl/index.js'
+import { type FlContext, HUB_FL_METHODS, OUTBOX_METHODS } from '../../api/fl/index.js'
 import { HUB_FLEET_METHODS, type HubFleetContext, OWN_MEMBERSHIP } from '../../api/fleet/index.js'
 import { MAP_METHODS } from '../../api/map/index.js'
-import { MODEL_STORE_METHODS } from '../../api/model-store/index.js'
+import { MODEL_STORE_METHODS, type ModelStoreContext } from '../../api/model-store/index.js'
 import { ROUTING_METHODS } from '../../api/routing/index.js'
 import { SESSION_METHODS, type SessionContext } from '../../api/session/index.js'
 import { SYNC_METHODS } from '../../api/sync/index.js'
@@ -16,7 +16,11 @@ import type { Api } from '../../rpc/dispatch.js'
 import { API_PATHS, apiOf, DATAPROC_PATH, LOADER_PATH, MODEL_STORE_PATH, mapApiPath } from '../apis.js'
 
 /** The context of every method of a hub. */
-export type HubContext = BaseContext & SessionContext & HubFleetContext
+export type HubContext = BaseContext &
+  SessionContext &
+  HubFleetContext &
+  ModelStoreContext &
+  Pick<FlContext, 'announceUpload'>
 
 /** Every API of a hub, at the paths of a gateway. What a hub does not have is refused by name. */
 export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[] {
@@ -29,10 +33,10 @@ export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[
     absent(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
     absent(mapApiPath(config), 'Event data, risk maps and routes', MAP_METHODS, ROUTING_METHODS),
     absent(API_PATHS.dataset, 'Datasets and citations', DATASET_METHODS),
-    absent(API_PATHS.fl, 'Federated learning', FL_METHODS),
+    apiOf<HubContext>(API_PATHS.fl, 'Federated learning', HUB_FL_METHODS, refused(OUTBOX_METHODS)),
     absent(API_PATHS.sync, 'Feeds of tables', SYNC_METHODS),
     apiOf<HubContext>(API_PATHS.fleet, 'Fleet', HUB_FLEET_METHODS, refused(OWN_MEMBERSHIP)),
-    absent(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
+    apiOf<HubContext>(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
   ]
 }
 

@@ -103,7 +103,7 @@ function serveHub(options: ServicesOptions, services: HubServices, server: HttpS
   const calls = callDeps<HubContext>({
     ...{ config, log, version, metrics, refusals, apis, stopSignal: stopping.signal },
     stores: services.stores,
-    discoverFacts: () => ({}),
+    discoverFacts: services.models.discoverFacts,
     limiter: createRateLimiter(config.limits, {
       shared: services.allowances,
       onFault: (error) => log.debug({ err: error }, 'allowances were not exchanged with other processes'),

@@ -13,6 +13,10 @@ import { addHealthRoutes } from '../../http/health-routes.js'
 import type { LineSampler } from '../../http/line-sampler.js'
 import type { Metrics } from '../../http/metrics.js'
 import { addMetricsRoute, METRICS_PATH } from '../../http/metrics-route.js'
+import { addDownloadRoute } from '../../http/model-files/download.js'
+import { addSignatureRoute } from '../../http/model-files/signature.js'
+import { addTusRoutes } from '../../http/model-files/tus.js'
+import { addUploadRoute } from '../../http/model-files/upload.js'
 import { addRefusedRoutes, type RefusedRoute } from '../../http/refused-routes.js'
 import { addRpcRoutes } from '../../http/rpc-routes.js'
 import type { Log } from '../../log.js'
@@ -41,11 +45,6 @@ export const REFUSED_ROUTES: readonly RefusedRoute[] = [
   { path: '/api/v1/dataloaderapi/changes/:table', scope: 'loader:read' },
   { path: '/api/v2/sync/tables/:table/batches', scope: 'sync:write' },
   { path: '/api/v2/sync/citations/:checksum/rows', scope: 'sync:write' },
-  { path: `${MODEL_STORE_PATH}/upload/:method`, scope: 'model:write' },
-  { path: '/api/v2/model_store/uploads', scope: 'model:write' },
-  { path: '/api/v2/model_store/uploads/:id', scope: 'model:write' },
-  { path: '/api/v2/model_store/models/:model_id/file', scope: 'model:read' },
-  { path: '/api/v2/model_store/models/:model_id/signature', scope: 'model:read' },
   { path: '/tiles/*', scope: 'route:read' },
   { path: '/ogc', scope: 'loader:read' },
   { path: '/ogc/*', scope: 'loader:read' },
@@ -75,6 +74,10 @@ export function createHubRoutes(options: HubRoutesOptions): Hono<HttpEnv> {
 
   for (const api of apis) addRpcRoutes(app, api, calls)
   addAlertRoutes(app)
+  addUploadRoute(app, MODEL_STORE_PATH, calls, services.models.uploads)
+  addTusRoutes(app, calls, services.models.resumableUploads)
+  addDownloadRoute(app, calls, services.models.findFile)
+  addSignatureRoute(app, calls, services.models.findSignature)
   addFleetFileRoute(app, calls, services.findFleetFile)
   addRefusedRoutes(app, calls, REFUSED_ROUTES, notOnHub)
   addMetricsRoute(app, calls, metrics, openTo.includes(METRICS_PATH))

@@ -17,6 +17,7 @@ import { authStores } from '../sign-in.js'
 import type { HubContext } from './apis.js'
 import { openHubDatabase, openHubObjects } from './connect.js'
 import { startLeaderTasks } from './leader.js'
+import { type HubModels, openHubModels } from './models.js'
 import { bucketOwner, requireOwnBucket } from './owner.js'
 import { createHubReadiness } from './readiness.js'
 import { openHubState } from './state.js'
@@ -28,6 +29,7 @@ export interface HubServices {
   readonly disk: DiskSpace
   /** allowances of callers over all processes */
   readonly allowances: SharedAllowances
+  readonly models: HubModels
   readonly findFleetFile: FleetRooms['findFile']
   /** context of every call, without what belongs to one call */
   readonly shared: Omit<HubContext, keyof CallContext>
@@ -51,7 +53,14 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
     await requireOwnBucket(objects, state.meta)
     const nodeId = await state.meta.claimNodeId(randomUUID())
     const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
-    const files = { files: state.fleetFiles, blobs: objects.store('fleet'), lease: createByteLease(db) }
+    const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
+    const lease = createByteLease(db)
+    const models = openHubModels({
+      ...{ layout, log, state, disk, lease, nodeId, timeZoneMin },
+      config: { ...config, sync: { ...config.sync, deltas: false } },
+      blobs: objects.store('models'),
+    })
+    const files = { files: state.fleetFiles, blobs: objects.store('fleet'), lease }
     const fleet = openFleetRooms(state, files, nodeId)
     const allowances = createAllowanceRows(db)
     const housekeeping = startHousekeeping(state, async () => true, log)
@@ -61,6 +70,7 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
       log,
       tasks: [
         { name: 'sweep of files', everyMs: SWEEP_MS, run: () => sweepFiles(files) },
+        { name: 'sweep of models', everyMs: config.modelStore.sweepMinutes * 60_000, run: models.sweep },
         { name: 'sweep of allowances', everyMs: ALLOWANCE_SWEEP_MS, run: allowances.sweep },
       ],
     })
@@ -69,15 +79,17 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
       stores: authStores(state),
       disk,
       allowances,
+      models,
       findFleetFile: fleet.findFile,
       shared: {
+        ...models.context,
         ...fleet.context,
         membership: { find: async () => undefined }, // a hub on engines joins no other
         hubContact: async () => null,
         sessions: withPromptCleaning(state.sessions, housekeeping),
         newId: randomUUID,
         config,
-        timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
+        timeZoneMin,
         log,
       },
       readiness: createHubReadiness({
@@ -91,6 +103,7 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
       }),
       async close() {
         await leader.stop()
+        await models.close()
         await housekeeping.stop()
         await state.close()
         objects.close()
