@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { baseOf, createPlot } from '../support/base-maps.js'
 import { missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
 import { addFlood, townGateway } from '../support/console-gateway.js'
 import { until } from '../support/models.js'
@@ -120,3 +121,30 @@ t.test(
     t.same(complaints, [])
   },
 )
+
+t.test('console: a base map is drawn, and a place is found by its name', { skip }, async (t) => {
+  const plot = createPlot()
+  plot.node(0, 0, { place: 'town', name: '試験町', 'name:en': 'Trial Town' })
+  plot.way([plot.node(-500, 0), plot.node(500, 0)], { highway: 'primary', name: 'Via Ultima', ref: 'SS 1' })
+  plot.box(-400, 100, 300, { landuse: 'forest' })
+  const { file } = await baseOf(t, plot.data())
+  const gateway = await townGateway(t, {}, file)
+  const view = await openConsole(await startBrowser(t), gateway.url)
+  const { page, complaints } = view
+  const tiles: string[] = []
+  page.on('response', (response) => {
+    if (response.url().includes('/tiles/town/base/')) tiles.push(`${response.status()}`)
+  })
+  await signIn(view, gateway.admin)
+  await page.getByLabel('Find a place').fill('trial')
+  await page.getByRole('button', { name: '試験町 Trial Town' }).click()
+  await until('a tile has come', () => tiles.includes('200'))
+  await page.getByLabel('Find a place').fill('nowhere at all')
+  await page.getByText('No place has such a name.').waitFor()
+  await page.getByLabel('Find a place').fill('ULTI')
+  await page.getByText('1 place found').waitFor()
+  await page.getByRole('button', { name: 'Add Via Ultima to the route' }).click()
+  await page.locator('.points li').first().waitFor()
+  t.equal(await page.locator('.map-status .bad').count(), 0, 'the style is valid, and tiles come')
+  t.same(complaints, [])
+})

@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../src/config/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
@@ -10,14 +11,23 @@ import { town } from './town.js'
 
 type TestLike = Parameters<typeof startGateway>[0] & { testdir(): string }
 
-/** A gateway that serves a town of 7 by 7 crossings around 10.006° E, 50.006° N. */
-export async function townGateway(t: TestLike, settings: Settings = {}): Promise<TestGateway> {
+/**
+ * A gateway that serves a town of 7 by 7 crossings around 10.006° E, 50.006° N.
+ *
+ * @param baseFile a base map for it
+ */
+export async function townGateway(
+  t: TestLike,
+  settings: Settings = {},
+  baseFile?: string,
+): Promise<TestGateway> {
   const dataDir = path.join(t.testdir(), 'data')
   const layout = layoutOf(dataDir)
   makeDirectories(layout)
   const graph = makeGraph(town(7))
   const nodeRank = rankNodes(graph, coordinatesOf(graph, graph.meta.bbox))
   writeGraphFile(path.join(layout.mapsDir, 'town.graph'), { ...graph, nodeRank })
+  if (baseFile !== undefined) copyFileSync(baseFile, path.join(layout.mapsDir, 'town.mbtiles'))
   return await startGateway(t, { dataDir, settings })
 }
 

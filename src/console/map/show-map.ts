@@ -3,6 +3,7 @@ import { t } from '../core/i18n.js'
 import { liveTables } from '../core/live.js'
 import { button, field, select } from '../core/parts.js'
 import { type TableInfo, themesOf } from '../core/tables.js'
+import { placeSearch } from './base/search.js'
 import { eventsPanel } from './events/panel.js'
 import { linkOf } from './link.js'
 import type { MapEvents, MapView } from './map-view.js'
@@ -90,7 +91,7 @@ export function showMap(
   const refresh = () => {
     for (const part of [route, risk, events]) part.now()
   }
-  panel.append(baseMap(maps, view, route.now), route.element, time.element, risk.element, events.element)
+  panel.append(...baseMaps(maps, view, route), route.element, time.element, risk.element, events.element)
   refresh()
   chosenAnew()
   window.addEventListener('online', refresh)
@@ -191,6 +192,15 @@ function showFault(status: HTMLElement, text: string, again: () => void): void {
       h('div', { class: 'row' }, button(t('tryAgain'), retry, 'small'), button(t('close'), close, 'small')),
     ),
   )
+}
+
+/** What concerns the map below the overlays: the choice between several, and the search of its places. */
+function baseMaps(
+  maps: readonly ServedMap[],
+  view: MapView,
+  { now, points }: Pick<ReturnType<typeof routePanel>, 'now' | 'points'>,
+): (HTMLElement | string)[] {
+  return [baseMap(maps, view, now), placeSearch(maps, view, (point) => points.add(point))]
 }
 
 /** Shows the map of the question, or the first. @returns the choice between several */

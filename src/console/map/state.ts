@@ -95,6 +95,13 @@ export interface ServedMap {
   name: string
   bbox: [number, number, number, number]
   attribution: string
+  /** what is drawn below; absent or null where there is none */
+  base?: {
+    minzoom: number
+    maxzoom: number
+    bbox: [number, number, number, number]
+    attribution: string
+  } | null
 }
 
 /** An arc of a route. */

@@ -1,4 +1,13 @@
 import type { LayerSpecification, StyleSpecification } from 'maplibre-gl'
+import { labelLayers } from './base/labels.js'
+import {
+  areaLayers,
+  BASE_DARK,
+  BASE_LIGHT,
+  BASE_SOURCE,
+  type BaseColours,
+  streetLayers,
+} from './base/style.js'
 import { overlayLayers, overlaySources, routeLayers } from './overlays.js'
 import type { ServedMap } from './state.js'
 
@@ -48,6 +57,18 @@ const DARK: Colours = {
 export function mapStyle(map: ServedMap | undefined, isDark: boolean): StyleSpecification {
   const colours = isDark ? DARK : LIGHT
   const sources = overlaySources()
+  if (map?.base) {
+    const { minzoom, maxzoom, bbox, attribution } = map.base
+    sources[BASE_SOURCE] = {
+      type: 'vector',
+      tiles: [`${PROTOCOL}:///tiles/${encodeURIComponent(map.name)}/base/{z}/{x}/{y}.mvt`],
+      minzoom,
+      maxzoom,
+      bounds: bbox,
+      attribution: escapeHtml(attribution),
+    }
+    return { version: 8, sources, layers: baseLayers(colours, isDark ? BASE_DARK : BASE_LIGHT) }
+  }
   if (map !== undefined) {
     sources.roads = {
       type: 'vector',
@@ -69,6 +90,18 @@ export function mapStyle(map: ServedMap | undefined, isDark: boolean): StyleSpec
       ...routeLayers(colours),
     ],
   }
+}
+
+/** Layers of a map with a base map, whose streets have more kinds than the roads of the graph. */
+function baseLayers(colours: Colours, base: BaseColours): LayerSpecification[] {
+  return [
+    { id: 'ground', type: 'background', paint: { 'background-color': colours.ground } },
+    ...areaLayers(base),
+    ...streetLayers(base),
+    ...overlayLayers(colours),
+    ...labelLayers(base),
+    ...routeLayers(colours),
+  ]
 }
 
 /** Road classes with their line widths at the zooms 8, 12, 16 and 20, lowest layer first. */

@@ -8,6 +8,7 @@ import {
 import { t } from '../core/i18n.js'
 import { faultText } from '../core/parts.js'
 import { isDark } from '../core/settings.js'
+import { drawShields } from './base/shields.js'
 import { clickEvents } from './events/click.js'
 import { dragLine } from './line-drag.js'
 import type { MapEvents, MapView } from './map-view.js'
@@ -69,6 +70,7 @@ function createMap(box: HTMLElement): MapLibreMap {
     ...(mapState.camera ?? { center: [139.7, 35.68], zoom: 8 }),
   })
   map.getCanvas().setAttribute('aria-label', t('mapCanvas'))
+  drawShields(map)
   map.touchZoomRotate.disableRotation()
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
   map.addControl(new ScaleControl({}), 'bottom-right')

@@ -34,7 +34,8 @@ const KEYS_PER_PLACE = 4
  * Creates a search by the beginning of a name, or of one of its words, whatever its accents and capitals. Each
  * class of importance is read by itself and to a limit, so a short text costs no more than a long one.
  *
- * Order: the whole name, then its beginning, then one of its words; within these by class, people and name.
+ * Order: the whole name, then its beginning, then one of its words; within these by class, people, size and
+ * name.
  */
 export function createPlaceFinder(db: Db): (text: string, limit: number) => FoundPlace[] {
   const selectKeys = db
@@ -64,9 +65,16 @@ function matchOf({ name, latin }: PlaceRow, wanted: string): number {
   return names.some((each) => each.startsWith(wanted)) ? 1 : 2
 }
 
+/** Width and height of a place, 1e-7 degree. */
+function extentOf({ west, south, east, north }: PlaceRow): number {
+  return east - west + (north - south)
+}
+
 function compare(a: PlaceRow, b: PlaceRow): number {
   if (a.rank !== b.rank) return a.rank - b.rank
   if (a.population !== b.population) return b.population - a.population
+  const size = extentOf(b) - extentOf(a)
+  if (size !== 0) return size
   if (a.name !== b.name) return a.name < b.name ? -1 : 1
   return a.id - b.id
 }
