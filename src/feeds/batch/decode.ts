@@ -125,13 +125,23 @@ async function textOf<T>(body: Uint8Array, take: (text: Buffer) => T): Promise<T
 
 /** Bytes beyond the size that a frame tells: a buffer that is full would be followed by another one. */
 const SPARE_BYTES = 64
+/** Text of a byte of a frame that does not tell its size, about, and its least. Longer text takes further buffers. */
+const TEXT_FACTOR = 8
+const LEAST_TEXT_BYTES = 64 * 1024
+
+/** Bytes that are set aside for the text of a frame. */
+function chunkBytesOf(body: Uint8Array): number {
+  const told = textBytesOf(body)
+  if (told < MAX_BATCH_BYTES) return told + SPARE_BYTES
+  return Math.min(MAX_BATCH_BYTES, Math.max(LEAST_TEXT_BYTES, body.byteLength * TEXT_FACTOR)) + SPARE_BYTES
+}
 
 async function decompressed(body: Uint8Array): Promise<Buffer | undefined> {
   try {
     // options that the types of Node 24 lack: without the first, bytes after the frame are ignored
     const options = {
       ...{ rejectGarbageAfterEnd: true, maxOutputLength: MAX_BATCH_BYTES },
-      chunkSize: textBytesOf(body) + SPARE_BYTES,
+      chunkSize: chunkBytesOf(body),
     }
     return await decompress(body, options)
   } catch (error) {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { isAppError } from '../../../src/errors.js'
 import { decodeBatch } from '../../../src/feeds/batch/decode.js'
-import { encodeBatch } from '../../../src/feeds/batch/encode.js'
+import { compressBatch, encodeBatch } from '../../../src/feeds/batch/encode.js'
 import { type BatchHeader, MAX_BATCH_BYTES } from '../../../src/feeds/batch/format.js'
 import { textBytesOf } from '../../../src/feeds/batch/frame-size.js'
 import { readRows } from '../../../src/feeds/batch/read-rows.js'
@@ -202,6 +203,19 @@ t.test('batch: a frame tells the size of its text', async (t) => {
   const large = Buffer.alloc(14, 0xff)
   large[4] = 0xc0
   t.equal(textBytesOf(large), MAX_BATCH_BYTES, 'a size beyond any')
+  t.equal(textBytesOf(await compressBatch('ä'.repeat(300))), 600, 'as bodies are made')
+})
+
+t.test('batch: a frame that does not tell the size of its text is read', async (t) => {
+  const { table, rows } = await pointRows(3000)
+  const told = await bodyOf(table, rows)
+  const text = zstdDecompressSync(told)
+  t.equal(textBytesOf(told), text.byteLength)
+  const untold = await promisify(zstdCompress)(text, ZSTD)
+  t.equal(textBytesOf(untold), MAX_BATCH_BYTES)
+  const batch = await decodeBatch(untold)
+  t.equal(batch.header.rows, 3000)
+  batch.release()
 })
 
 t.test('batch: whole and sealed, but wrong in itself', async (t) => {

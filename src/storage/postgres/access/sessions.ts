@@ -3,6 +3,7 @@ import { createSessionTerms, type SessionTerms, tooManySessions } from '../../se
 import { createSessionUses, type SessionUses } from '../../session-uses.js'
 import type { ListedSession, NewSession, OpenSession, SessionQuery, SessionStore } from '../../sessions.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
+import { readTogether } from '../connection/read-together.js'
 
 /** State that the functions of the store share. */
 interface Parts {
@@ -10,6 +11,8 @@ interface Parts {
   readonly clock: TrustedClock
   readonly uses: SessionUses
   readonly terms: SessionTerms
+  /** @param token hex of its hash */
+  byToken(token: string): Promise<TokenRow | undefined>
 }
 
 /**
@@ -34,7 +37,8 @@ const BY_ID = `SELECT ${LISTED}, s.closed_at_us AS "closedAtUs" FROM session AS 
 /** Creates the session store. @param idleS time without a call that ends a session; 0 for none */
 export function createSessionStore(db: PostgresDb, clock: TrustedClock, idleS = 0): SessionStore {
   const uses = createSessionUses(idleS * 1_000_000, MAX_LAG_US)
-  const parts = { db, clock, uses, terms: createSessionTerms(clock, uses) }
+  const terms = createSessionTerms(clock, uses)
+  const parts: Parts = { db, clock, uses, terms, byToken: createTokenReader(db) }
   return {
     open: (opened) => db.write((rows, { isRepeat }) => openSession(parts, rows, opened, isRepeat)),
     findOpen: (tokenHash) => findOpen(parts, tokenHash),
@@ -102,15 +106,33 @@ async function countOpen({ terms }: Parts, rows: Rows, keyId: string, limit: num
   return (await rows.all(COUNT_OPEN, nowUs, idleBeforeUs, keyId, limit)).length
 }
 
-async function findOpen({ db, clock, terms }: Parts, tokenHash: Uint8Array) {
-  const row = await db.read.get<
-    SessionRow & { keyRevokedAtUs: number | null; keyExpiresAtUs: number | null }
-  >(
-    `SELECT ${LISTED}, s.closed_at_us AS "closedAtUs", k.revoked_at_us AS "keyRevokedAtUs",
-      k.expires_at_us AS "keyExpiresAtUs"
-      FROM session AS s JOIN api_key AS k USING (key_id) WHERE s.token_hash = $1`,
-    Buffer.from(tokenHash),
-  )
+interface TokenRow extends SessionRow {
+  tokenHash: Uint8Array
+  keyRevokedAtUs: number | null
+  keyExpiresAtUs: number | null
+}
+
+const BY_TOKENS = `SELECT ${LISTED}, s.token_hash AS "tokenHash", s.closed_at_us AS "closedAtUs",
+    k.revoked_at_us AS "keyRevokedAtUs", k.expires_at_us AS "keyExpiresAtUs"
+  FROM session AS s JOIN api_key AS k USING (key_id) WHERE s.token_hash = ANY ($1::bytea[])`
+
+/** Reads sessions by their tokens. Each call has a token, so thousands are read in a second. */
+function createTokenReader({ read }: PostgresDb): (token: string) => Promise<TokenRow | undefined> {
+  return readTogether(async (tokens) => {
+    const found = await read.all<TokenRow>(
+      BY_TOKENS,
+      tokens.map((hex) => Buffer.from(hex, 'hex')),
+    )
+    return new Map(found.map((row) => [hexOf(row.tokenHash), row]))
+  })
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}
+
+async function findOpen({ clock, terms, byToken }: Parts, tokenHash: Uint8Array) {
+  const row = await byToken(hexOf(tokenHash))
   if (row === undefined || row.closedAtUs !== null || row.keyRevokedAtUs !== null) return undefined
   if (terms.hasEnded(row) || clock.hasPassed(row.keyExpiresAtUs)) return undefined
   const { sessionId, keyId, expiresAtUs } = row

@@ -1,6 +1,7 @@
 import type { TrustedClock } from '../../clock.js'
 import type { AskedFeed, AskedFeeds, ToldCursor } from '../../exchange/feeds.js'
 import type { PostgresDb } from '../connection/database.js'
+import { readTogether } from '../connection/read-together.js'
 
 /** Most feeds that a key may ask for. */
 const MAX_ASKED = 1000
@@ -16,6 +17,9 @@ const OF_TABLE = `SELECT asked, told FROM feed_asked AS f WHERE data_name = $1
   ORDER BY feed_id, key_id`
 const NOTE_TOLD = `UPDATE feed_asked SET told = $3 WHERE node = $1 AND feed_id = $2 AND told IS DISTINCT FROM $3`
 
+const GRANTED = `SELECT key_id AS "keyId", data_name AS name FROM key_table WHERE key_id = ANY($1::text[])
+  ORDER BY data_name`
+
 interface AskedRow {
   asked: string
   told: string | null
@@ -27,6 +31,15 @@ export function createAskedFeeds(db: PostgresDb, clock: TrustedClock): AskedFeed
     const find = 'SELECT asked FROM feed_asked WHERE key_id = $1 AND feed_id = $2'
     return (await db.read.get<{ asked: string }>(find, keyId, feedId))?.asked
   }
+  const grantOf = readTogether<string[]>(async (keyIds) => {
+    const tables = new Map<string, string[]>()
+    for (const { keyId, name } of await db.read.all<{ keyId: string; name: string }>(GRANTED, [...keyIds])) {
+      const names = tables.get(keyId) ?? []
+      names.push(name)
+      tables.set(keyId, names)
+    }
+    return tables
+  })
   return {
     async keep(keyId, { feedId, node, dataName, columns, conds, start }) {
       const text = JSON.stringify({ feedId, node, dataName, columns, conds, start })
@@ -58,10 +71,7 @@ export function createAskedFeeds(db: PostgresDb, clock: TrustedClock): AskedFeed
         await rows.run(insert, keyId, [...tables])
       })
     },
-    async granted(keyId) {
-      const list = 'SELECT data_name AS name FROM key_table WHERE key_id = $1 ORDER BY data_name'
-      return (await db.read.all<{ name: string }>(list, keyId)).map(({ name }) => name)
-    },
+    granted: async (keyId) => (await grantOf(keyId)) ?? [],
   }
 }
 

@@ -69,3 +69,19 @@ export function feedKey({ sender, feed }: Pick<SenderState, 'sender' | 'feed'>):
 export function requireEpoch(state: SenderState, known: CursorRow | undefined): void {
   if (known !== undefined && state.epoch < known.epoch) throw staleEpoch(state, known.epoch)
 }
+
+const FIND_ALL = `${SELECT} WHERE (sender, feed) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
+
+/** Finds feeds by their `feedKey`. */
+export async function findCursors(
+  rows: Rows,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, CursorRow>> {
+  const parts = keys.map((key) => key.split(' '))
+  const found = await rows.all<CursorRow>(
+    FIND_ALL,
+    parts.map(([sender = '']) => sender),
+    parts.map(([, feed = '']) => feed),
+  )
+  return new Map(found.map((row) => [feedKey(row), row]))
+}

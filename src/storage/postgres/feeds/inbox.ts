@@ -3,9 +3,18 @@ import type { FeedInbox, ReceivedFeed, ReceivedRow, SenderState } from '../../ex
 import { createPause } from '../../pause.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { Rows } from '../connection/database.js'
+import { readTogether } from '../connection/read-together.js'
 import { beginCounting } from '../tables/row-digests.js'
 import type { TablesContext } from '../tables/store.js'
-import { type CursorRow, cursorsOf, feedKey, findCursor, lockCursor, requireEpoch } from './cursors.js'
+import {
+  type CursorRow,
+  cursorsOf,
+  feedKey,
+  findCursor,
+  findCursors,
+  lockCursor,
+  requireEpoch,
+} from './cursors.js'
 import { createTaking } from './take-together.js'
 
 /** Feeds whose table a process keeps in mind. */
@@ -44,13 +53,14 @@ export function createFeedInbox(context: TablesContext): FeedInbox {
     return table
   }
   const taking = createTaking(context)
+  const cursorOf = readTogether((keys) => findCursors(db.read, keys))
   return {
     open: (state, table, range) => db.write((rows) => openFeed(rows, context, { state, table, range })),
     async check(state) {
       requireEpoch(state, await findCursor(db.read, state))
     },
     async find(sender, feed) {
-      const row = await findCursor(db.read, { sender, feed })
+      const row = await cursorOf(feedKey({ sender, feed }))
       return row === undefined ? undefined : await toFeed(row)
     },
     async ofSender(sender) {

@@ -7,9 +7,21 @@ const OTHER = `SELECT k.key_id AS "keyId" FROM key_node AS n JOIN api_key AS k U
   WHERE n.node_id = $1 AND n.key_id <> $2 AND k.revoked_at_us IS NULL
     AND (k.expires_at_us IS NULL OR k.expires_at_us > $3) LIMIT 1`
 
-/** Creates the nodes of keys. */
+/** Keys whose node a process keeps in mind. */
+const MAX_KNOWN = 50_000
+
+/** Creates the nodes of keys. A key that is bound stays so for ever, so it is asked for once. */
 export function createFeedSenders(db: PostgresDb, clock: TrustedClock): FeedSenders {
-  const find = async (keyId: string) => (await db.read.get<{ nodeId: string }>(FIND, keyId))?.nodeId
+  const bound = new Map<string, string>()
+  const find = async (keyId: string) => {
+    const known = bound.get(keyId)
+    if (known !== undefined) return known
+    const nodeId = (await db.read.get<{ nodeId: string }>(FIND, keyId))?.nodeId
+    if (nodeId !== undefined) bound.set(keyId, nodeId)
+    const [oldest] = bound.keys()
+    if (bound.size > MAX_KNOWN && oldest !== undefined) bound.delete(oldest)
+    return nodeId
+  }
   return {
     async find(keyId, nodeId) {
       const known = await find(keyId)

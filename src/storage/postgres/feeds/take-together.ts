@@ -5,7 +5,7 @@ import { createOwnerQueue, type OwnerQueue } from '../../owner-queue.js'
 import type { LoaderTable } from '../../tables.js'
 import type { Attempt, Rows } from '../connection/database.js'
 import { currentTable } from '../tables/put-call.js'
-import { putSentRows } from '../tables/sent-rows.js'
+import { putSentTogether, type SentRows } from '../tables/sent-rows.js'
 import type { TablesContext } from '../tables/store.js'
 import { lockedState, lockSql, type TableState } from '../tables/table-state.js'
 import { type CursorRow, feedKey, lockCursors, moveCursors } from './cursors.js'
@@ -141,7 +141,11 @@ interface Storing {
 }
 
 /** Stores the rows and moves the cursors of batches, in the transaction that has locked the table. */
-async function storeGroup(rows: Rows, { catalog, origins }: TablesContext, storing: Storing) {
+async function storeGroup(
+  rows: Rows,
+  { catalog, origins }: TablesContext,
+  storing: Storing,
+): Promise<Outcome[]> {
   const { group, before, state } = storing
   const { tableId } = storing.table
   const table = state === undefined ? undefined : await currentTable(rows, catalog, storing.table, state)
@@ -150,31 +154,24 @@ async function storeGroup(rows: Rows, { catalog, origins }: TablesContext, stori
     group.map(({ batch }) => batch),
   )
   const moved = new Map<string, CursorRow>()
-  const outcomes: Outcome[] = []
-  let now = state
-  for (const [at, call] of group.entries()) {
-    const key = feedKey(call.batch)
+  const outcomes: (Outcome | undefined)[] = []
+  const sets: (SentRows & { readonly call: number })[] = []
+  for (const [call, taken] of group.entries()) {
+    const key = feedKey(taken.batch)
     const cursor = moved.get(key) ?? cursors.get(key)
-    const outcome = judge(call.batch, cursor, { tableId, before: before[at] })
-    if (outcome !== undefined || cursor === undefined || table === undefined || now === undefined) {
-      outcomes.push(outcome ?? { fault: feedUnknown(call.batch) })
-      continue
-    }
-    let written = 0
-    for (const [origin, sent] of partsOf(call)) {
-      const stored = await putSentRows(
-        rows,
-        { table, state: now, origins },
-        { origin, sender: call.batch.sender, rows: sent },
-      )
-      written += stored.written
-      now = stored.state
-    }
-    moved.set(key, { ...cursor, cursor: call.batch.last })
-    outcomes.push({ written })
+    outcomes[call] = judge(taken.batch, cursor, { tableId, before: before[call] })
+    if (outcomes[call] !== undefined || cursor === undefined) continue
+    moved.set(key, { ...cursor, cursor: taken.batch.last })
+    for (const [origin, sent] of partsOf(taken))
+      sets.push({ call, origin, sender: taken.batch.sender, rows: sent })
+  }
+  const counts = group.map(() => 0)
+  if (table !== undefined && state !== undefined) {
+    const { written } = await putSentTogether(rows, { table, state, origins }, sets)
+    for (const [at, { call }] of sets.entries()) counts[call] = (counts[call] ?? 0) + (written[at] ?? 0)
   }
   await moveCursors(rows, [...moved.values()])
-  return outcomes
+  return outcomes.map((outcome, call) => outcome ?? { written: counts[call] })
 }
 
 /** Decides on a batch that is not stored. @returns undefined for one that is stored now */

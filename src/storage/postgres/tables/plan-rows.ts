@@ -12,6 +12,14 @@ export interface NewRow {
   readonly day: number
   /** version at its origin; null for a row of this hub */
   readonly version: number | null
+  /** where it comes from, by ids of `row_origin`; absent for the origin and the sender of the writer */
+  readonly from?: RowSource | undefined
+}
+
+/** Node at which a row was first put, and node that sent it. */
+export interface RowSource {
+  readonly originId: number
+  readonly senderId: number
 }
 
 /** A stored row with the key of a new one. */

@@ -2,6 +2,7 @@ import type { Stored } from '../../columns/column-type.js'
 import { addDigest, createRowDigest, type DigestSum, noRows, takeDigest } from '../../exchange/row-digest.js'
 import type { LoaderTable } from '../../tables.js'
 import type { Rows, TextRow } from '../connection/database.js'
+import type { SqlType } from './ddl.js'
 import { sumNumber } from './digest-sums.js'
 import {
   keyReader,
@@ -71,7 +72,7 @@ export function createRowWriter(rows: Rows, options: WriterOptions): RowWriter {
   }
   return {
     async write(given) {
-      const keys = given.map(({ values }) => keyOf(values))
+      const keys = given.map((row) => originKey(row, keyOf(row.values)))
       const fresh = planRows(given, keys, { before: state, olds: new Map(), onDuplicate })
       const found = fresh.planned.length === 0 ? [] : await send(fresh.planned, fresh.numbers, true)
       if (found.length === 0) return fresh
@@ -82,6 +83,11 @@ export function createRowWriter(rows: Rows, options: WriterOptions): RowWriter {
     },
     state: () => state,
   }
+}
+
+/** Each origin has keys of its own. */
+function originKey({ from }: NewRow, key: string | undefined): string | undefined {
+  return from === undefined || key === undefined ? key : `${from.originId} ${key}`
 }
 
 /**
@@ -108,7 +114,11 @@ async function sendRows(
   { planned, to, looksUp }: { planned: readonly PlannedRow[]; to: Numbers; looksUp: boolean },
 ): Promise<TextRow[]> {
   const sql = writeSqlOf(table)
-  const days = state.counted === null ? NO_DAYS : sumDays(table, planned, state.counted, isCounted)
+  const days =
+    state.counted === null ? [] : sumDays(table, planned, { originId, counted: state.counted, isCounted })
+  const list = (type: SqlType, of: (row: PlannedRow) => Stored | undefined) =>
+    arrayText(type, planned.map(of))
+  const hasSources = planned.some(({ row }) => row.from !== undefined)
   const bounds = boundsOf(planned, state.timeCount !== TOO_MANY_TIMES)
   const needsValues = looksUp && (state.counted !== null || onDuplicate === 'news')
   const isMarked = isFirst && mark !== undefined
@@ -118,75 +128,72 @@ async function sendRows(
       ...[table.tableId, originId, senderId, looksUp, isFirst ? 1 : 0, to.lastRow, to.lastChange],
       isCounted ? to.lastChange : null,
       ...(isMarked ? [mark.writer, mark.writeId] : [null, null]),
-      arrayText('integer', [...days.keys()]),
+      arrayText(
+        'integer',
+        days.map(({ day }) => day),
+      ),
       arrayText(
         'bigint',
-        [...days.values()].map((sum) => sum.rows),
+        days.map(({ sum }) => sum.rows),
       ),
-      arrayText('bigint', [...days.values()].map(sumNumber)),
+      arrayText(
+        'bigint',
+        days.map(({ sum }) => sumNumber(sum)),
+      ),
       ...(bounds.box ?? [null, null, null, null]),
       ...[bounds.startsUs, bounds.endsUs, arrayText('bigint', [...bounds.times])],
       arrayText(
-        'bigint',
-        planned.map(({ rowId }) => rowId),
-      ),
-      arrayText('bigint', planned.map(storedChange)),
-      arrayText(
-        'boolean',
-        planned.map(({ old }) => (old === undefined ? 1 : 0)),
-      ),
-      arrayText(
         'integer',
-        planned.map(({ row }) => row.day),
+        days.map((day) => day.originId),
       ),
-      arrayText(
-        'bigint',
-        planned.map(({ row }) => row.version),
-      ),
-      arrayText(
-        'text',
-        planned.map(({ row }) => boxText(row.box)),
-      ),
-      ...sql.types.map((type, slot) =>
-        arrayText(
-          type,
-          planned.map(({ row }) => row.values[slot]),
-        ),
-      ),
+      list('bigint', ({ rowId }) => rowId),
+      list('bigint', storedChange),
+      list('boolean', ({ old }) => (old === undefined ? 1 : 0)),
+      list('integer', ({ row }) => row.day),
+      list('bigint', ({ row }) => row.version),
+      list('text', ({ row }) => boxText(row.box)),
+      hasSources ? list('integer', ({ row }) => row.from?.originId) : null,
+      hasSources ? list('integer', ({ row }) => row.from?.senderId) : null,
+      ...sql.types.map((type, slot) => list(type, ({ row }) => row.values[slot])),
     ],
     'kept',
   )
 }
-
-const NO_DAYS: ReadonlyMap<number, DigestSum> = new Map()
 
 /** A new row whose change number is its id stores none: most are so, and the index of changes stays small. */
 function storedChange({ rowId, change, old }: PlannedRow): Stored {
   return old === undefined && change === rowId ? null : change
 }
 
-/** Sums the digests of rows that come, less those of rows that go, by day. */
+interface OriginDay {
+  readonly originId: number
+  readonly day: number
+  readonly sum: DigestSum
+}
+
+/** Sums the digests of rows that come, less those of rows that go, by origin and day. */
 function sumDays(
   table: LoaderTable,
   planned: readonly PlannedRow[],
-  counted: number,
-  isCounted: boolean,
-): ReadonlyMap<number, DigestSum> {
+  { originId, counted, isCounted }: { originId: number; counted: number; isCounted: boolean },
+): OriginDay[] {
   const digest = createRowDigest(table.columns)
-  const days = new Map<number, DigestSum>()
-  const sumOf = (day: number): DigestSum => {
-    const known = days.get(day)
-    if (known !== undefined) return known
+  const days = new Map<string, OriginDay>()
+  const sumOf = ({ from }: NewRow, day: number): DigestSum => {
+    const origin = from?.originId ?? originId
+    const name = `${origin} ${day}`
+    const known = days.get(name)
+    if (known !== undefined) return known.sum
     const sum = noRows()
-    days.set(day, sum)
+    days.set(name, { originId: origin, day, sum })
     return sum
   }
   for (const { row, old } of planned) {
     const isIn = old?.values !== undefined && (isCounted || old.change <= counted)
-    if (isIn) takeDigest(sumOf(old.day), digest(old.values))
-    if (isCounted) addDigest(sumOf(row.day), digest(row.values))
+    if (isIn) takeDigest(sumOf(row, old.day), digest(old.values))
+    if (isCounted) addDigest(sumOf(row, row.day), digest(row.values))
   }
-  return days
+  return [...days.values()]
 }
 
 /** Reads the stored rows of an answer. @returns by position of the first new row with their key */

@@ -39,38 +39,52 @@ interface SentRowsContext {
 }
 
 /**
- * Stores rows that another node sent: they override those with the same key and origin unless these are newer, and
- * equal ones are left as they are. The caller has begun a transaction and locked the table (`lockTable`).
+ * Stores rows that other nodes sent: they override those with the same key and origin unless these are newer, and
+ * equal ones are left as they are. Rows of several nodes share a statement. The caller has begun a transaction and
+ * locked the table (`lockTable`).
  *
- * @returns number of rows that were written, and the state for the next call in the transaction
+ * @returns number of rows that were written, for each set of them, and the state for the next call in the transaction
  * @throws AppError BAD_RECORD for a row that PostgreSQL cannot hold: a key that is too long, U+0000 in a text
  */
-export async function putSentRows(
+export async function putSentTogether(
   rows: Rows,
   { table, state, origins }: SentRowsContext,
-  { origin, sender, rows: sent }: SentRows,
+  sets: readonly SentRows[],
   pause: Pause = () => undefined,
-): Promise<{ written: number; state: TableState }> {
-  const writer = createRowWriter(rows, {
-    ...{ table, state, onDuplicate: 'news' },
-    originId: await origins.keep(rows, origin),
-    senderId: await origins.keep(rows, sender),
-  })
-  let written = 0
-  let index = 0
-  let chunk: NewRow[] = []
+): Promise<{ written: number[]; state: TableState }> {
+  const writer = createRowWriter(rows, { table, state, originId: 0, senderId: null, onDuplicate: 'news' })
+  const written = sets.map(() => 0)
+  let chunk: { row: NewRow; set: number }[] = []
   const flush = async () => {
-    const { outcomes } = await writer.write(chunk)
-    for (const outcome of outcomes) if (outcome !== 'skip') written++
+    const { outcomes } = await writer.write(chunk.map(({ row }) => row))
+    for (const [at, outcome] of outcomes.entries()) {
+      const set = chunk[at]?.set ?? 0 // there is an outcome for each
+      if (outcome !== 'skip') written[set] = (written[set] ?? 0) + 1
+    }
     chunk = []
     await pause()
   }
-  for (const row of sent) {
-    chunk.push(toNewRow(table, row, index++))
-    if (chunk.length === CHUNK_ROWS) await flush()
+  for (const [set, { origin, sender, rows: sent }] of sets.entries()) {
+    const from = { originId: await origins.keep(rows, origin), senderId: await origins.keep(rows, sender) }
+    let index = 0
+    for (const row of sent) {
+      chunk.push({ set, row: { ...toNewRow(table, row, index++), from } })
+      if (chunk.length === CHUNK_ROWS) await flush()
+    }
   }
   if (chunk.length > 0) await flush()
   return { written, state: writer.state() }
+}
+
+/** Stores rows of one origin, as `putSentTogether` does. */
+export async function putSentRows(
+  rows: Rows,
+  context: SentRowsContext,
+  sent: SentRows,
+  pause?: Pause,
+): Promise<{ written: number; state: TableState }> {
+  const { written, state } = await putSentTogether(rows, context, [sent], pause)
+  return { written: written[0] ?? 0, state }
 }
 
 function toNewRow(table: LoaderTable, { values, day, version }: SentRow, index: number): NewRow {

@@ -25,6 +25,9 @@ const ROW_COLUMNS: readonly (readonly [string, string])[] = [
   ['day', 'integer'],
   ['version', 'bigint'],
   ['place', 'text'],
+  // null for the origin and the sender of all rows of the statement
+  ['from_origin', 'integer'],
+  ['from_sender', 'integer'],
 ]
 
 /** Parameters before those of the rows. */
@@ -49,8 +52,12 @@ const PARAMS = {
   startsUs: '$18::bigint',
   endsUs: '$19::bigint',
   times: '$20::bigint[]',
+  dayOrigins: '$21::integer[]',
 } as const
-const FIRST_ROW_PARAM = 21
+const FIRST_ROW_PARAM = 22
+/** Origin and sender of a new row, over an alias. */
+const originOf = (alias: string) => `coalesce(${alias}.from_origin, ${PARAMS.origin})`
+const senderOf = (alias: string) => `coalesce(${alias}.from_sender, ${PARAMS.sender})`
 
 const made = new WeakMap<LoaderTable, WriteSql>()
 
@@ -91,21 +98,22 @@ function writeSql(table: LoaderTable, slots: readonly number[]): string {
     SELECT * FROM unnest(${params.join(', ')}) AS g(${given.map(([column]) => column).join(', ')})
   ), old AS MATERIALIZED (
     SELECT g.row_id AS given_id, ${old.join(', ')} FROM given AS g
-      JOIN ${name} AS t ON ${[...isSameKey, `t.origin = ${PARAMS.origin}`].join(' AND ')} WHERE ${PARAMS.looksUp}
+      JOIN ${name} AS t ON ${[...isSameKey, `t.origin = ${originOf('g')}`].join(' AND ')} WHERE ${PARAMS.looksUp}
   ), free AS MATERIALIZED (
     SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM old)
   ), inserted AS (
     INSERT INTO ${name} (row_id, origin, change, day, version, sender, place, ${columns.join(', ')})
-    SELECT row_id, ${PARAMS.origin}, change, day, version, ${PARAMS.sender}, place::box, ${columns.join(', ')}
-    FROM given, free WHERE is_new
+    SELECT row_id, ${originOf('g')}, change, day, version, ${senderOf('g')}, place::box, ${columns.join(', ')}
+    FROM given AS g, free WHERE is_new
   ), updated AS (
-    UPDATE ${name} AS t SET change = g.change, day = g.day, version = g.version, sender = ${PARAMS.sender},
+    UPDATE ${name} AS t SET change = g.change, day = g.day, version = g.version, sender = ${senderOf('g')},
       place = g.place::box, ${columns.map((column) => `${column} = g.${column}`).join(', ')}
     FROM given AS g, free WHERE NOT g.is_new AND t.row_id = g.row_id
   ), summed AS (
     INSERT INTO loader_digest_day AS d (table_id, origin_id, day, rows, sum)
-    SELECT ${PARAMS.tableId}, ${PARAMS.origin}, s.day, s.rows, s.sum
-    FROM unnest(${PARAMS.days}, ${PARAMS.dayRows}, ${PARAMS.daySums}) AS s(day, rows, sum), free
+    SELECT ${PARAMS.tableId}, s.origin, s.day, s.rows, s.sum
+    FROM unnest(${PARAMS.dayOrigins}, ${PARAMS.days}, ${PARAMS.dayRows}, ${PARAMS.daySums})
+      AS s(origin, day, rows, sum), free
     ON CONFLICT (table_id, origin_id, day)
       DO UPDATE SET rows = d.rows + excluded.rows, sum = mod(d.sum + excluded.sum, ${SUM_BASE})
   ), timed AS (

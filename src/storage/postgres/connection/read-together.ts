@@ -1,0 +1,36 @@
+/** Keys of one statement. */
+interface Group<Row> {
+  readonly keys: Set<string>
+  readonly rows: Promise<ReadonlyMap<string, Row>>
+}
+
+/**
+ * Makes a function that reads rows by key. Keys that are asked for while a statement is under way share the next one:
+ * thousands of small reads a second would cost more than what they read. A read begins after it was asked for, so it
+ * sees what was committed by then.
+ *
+ * @param read returns the rows of several keys; what it throws, all of them throw
+ */
+export function readTogether<Row>(
+  read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
+): (key: string) => Promise<Row | undefined> {
+  let waiting: Group<Row> | undefined
+  let running: Promise<unknown> = Promise.resolve()
+  const begin = (): Group<Row> => {
+    const keys = new Set<string>()
+    const take = () => {
+      waiting = undefined
+      return read([...keys])
+    }
+    // a fault of the statement before is that of its own keys
+    const rows = running.then(take, take)
+    running = rows
+    return { keys, rows }
+  }
+  return async (key) => {
+    waiting ??= begin()
+    const { keys, rows } = waiting
+    keys.add(key)
+    return (await rows).get(key)
+  }
+}
