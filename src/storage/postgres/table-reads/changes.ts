@@ -1,26 +1,27 @@
 import type { ValueEnv } from '../../columns/column-type.js'
+import type { DayRows } from '../../exchange/day-rows.js'
 import { START } from '../../records/record-plan.js'
 import type { ChangedRow, ChangeFilter, LoaderTable, TableChanges } from '../../tables.js'
 import type { Rows, TextRow } from '../connection/database.js'
 import { changedAfterSql, ORIGIN_SQL, selectChanged } from '../tables/changed-sql.js'
-import { columnName, rowsName, sqlTypeOf } from '../tables/ddl.js'
+import { columnName, rowsName } from '../tables/ddl.js'
 import type { TablesContext } from '../tables/store.js'
-import { readValues } from '../tables/stored-values.js'
+import { CHANGED_HEAD, toChangedRow } from './changed-row.js'
 import { decide } from './condition-sql.js'
+import { createDayRows } from './day-rows.js'
 import { planQuery, whereSql } from './query.js'
 
 /** Paths of a condition of changed rows, for messages. */
 const PATHS = { conds: '$.conds', order: '$.order', columns: '$.columns' }
-/** Values of a changed row before those of its columns: number, origin, day, version, sender. */
-const HEAD = 5
 
 /** Creates the reader of changes. A change that it has passed by never comes later: writers of a table take turns. */
-export function createTableChanges({ db }: Pick<TablesContext, 'db'>): TableChanges {
+export function createTableChanges({ db }: Pick<TablesContext, 'db'>): TableChanges & DayRows {
   const { read } = db
   return {
     last: async (table) => (await readNumbers(read, table)).last,
     after: async (table, change, limit) =>
       readAfter(read, table, await readNumbers(read, table), { change, limit }),
+    ...createDayRows(read),
     matching: (table, change, limit, filter) => readMatching(read, table, { change, limit }, filter),
   }
 }
@@ -111,17 +112,6 @@ async function readWindow(
   const found = await rows.lists(sql, values, 'once')
   const { residual } = plan
   if (residual === undefined) return found
-  const at = HEAD + table.columns.length
+  const at = CHANGED_HEAD + table.columns.length
   return found.filter((row) => decide(residual, row.slice(at)) === true)
-}
-
-function toChangedRow(table: LoaderTable, row: TextRow, base: number): ChangedRow {
-  const [number, origin, day, version, sender] = row
-  const change = Number(number)
-  return {
-    ...{ change, origin: origin ?? '', day: Number(day) },
-    version: origin === '' ? base + change : Number(version ?? 0),
-    sender: sender ?? '',
-    values: readValues(table.columns.map(sqlTypeOf), row, HEAD),
-  }
 }

@@ -11,7 +11,7 @@ import type { Origins } from './origins.js'
 import type { NewRow, Outcome } from './plan-rows.js'
 import type { Batch } from './read-batch.js'
 import { createRowWriter, type RowWriter, type WriteMark } from './row-writer.js'
-import type { TableState } from './table-state.js'
+import { lockTable, type TableState } from './table-state.js'
 
 /** What the writes of one process depend on. */
 export interface WriteContext {
@@ -130,7 +130,10 @@ export async function writeOnce<T>(
   const mark = { writer, writeId: randomUUID() }
   let last: { readonly result: T } | undefined
   return await db.write(async (rows, attempt) => {
-    if (attempt.isRepeat && last !== undefined && (await isWritten(rows, table, mark))) return last.result
+    if (attempt.isRepeat && last !== undefined) {
+      await lockTable(rows, table) // the attempt before may be about to be committed
+      if (await isWritten(rows, table, mark)) return last.result
+    }
     const result = await work(rows, attempt, mark)
     last = { result }
     return result

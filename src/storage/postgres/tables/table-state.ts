@@ -18,17 +18,26 @@ export interface TableState {
 /** Value of `timeCount` for a table whose instants are too many to keep. */
 export const TOO_MANY_TIMES = -1
 
+/**
+ * Joins that search an index for each row, for the transaction. The plan of a write is kept from when the table was
+ * small, where reading all of it looks as quick; it would be as slow as the table is long later.
+ */
+const BY_INDEX = ['seqscan', 'hashjoin', 'mergejoin', 'material']
+  .map((method) => `set_config('enable_${method}', 'off', true)`)
+  .join(', ')
+
 /** Returns the statement that locks a table, for `WriteOptions.first`: it takes no round trip of its own there. */
 export function lockSql({ tableId }: Pick<TableRef, 'tableId'>): string {
   return `SELECT column_count AS "columnCount", last_row AS "lastRow", last_change AS "lastChange", counted,
-    time_count AS "timeCount"
+    time_count AS "timeCount", ${BY_INDEX}
     FROM loader_state WHERE table_id = ${tableId} FOR NO KEY UPDATE`
 }
 
 /** Returns the state that `lockSql` has read at the beginning. @throws AppError UNKNOWN_TABLE */
 export function lockedState(table: TableRef, { first }: Pick<Attempt, 'first'>): TableState {
   if (first === undefined) throw droppedMeanwhile(table.dataName)
-  return first as unknown as TableState // the row of `lockSql`
+  const { columnCount, lastRow, lastChange, counted, timeCount } = first as unknown as TableState // of `lockSql`
+  return { columnCount, lastRow, lastChange, counted, timeCount }
 }
 
 /**

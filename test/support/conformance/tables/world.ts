@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import type { AddColumns } from '../../../../src/storage/add-columns.js'
+import type { DayRows } from '../../../../src/storage/exchange/day-rows.js'
 import type { FeatureSources } from '../../../../src/storage/features.js'
 import { createKeyring } from '../../../../src/storage/keyring.js'
 import { type DataDb, openDataDb } from '../../../../src/storage/sqlite/connection/data-db.js'
@@ -28,7 +29,7 @@ import { columnOf, NOW_US, TIME_ZONE_MIN } from '../../tables.js'
 export interface TablePorts {
   readonly store: TableStore
   readonly reader: TableReader
-  readonly changes: TableChanges
+  readonly changes: TableChanges & DayRows
   readonly addColumns: AddColumns
   features(isOpen: boolean): FeatureSources
 }
