@@ -26,6 +26,8 @@ const COUNT_ROUTES = `(() => {
   }
 })()`
 
+const isRoute = (request: { postData(): string | null }) => request.postData()?.includes('dijkstra') === true
+
 const textOf = async ({ page }: ConsolePage, selector: string) =>
   (await page.locator(selector).first().textContent()) ?? ''
 
@@ -156,6 +158,24 @@ t.test(
     await page.locator('.pin-box').first().focus()
     await page.keyboard.press('ArrowRight')
     await until('the start moved', async () => !/points=10,50\.006;/.test(page.url()))
+
+    // kilometres beyond the town there is no route: the last one stays until the drop
+    await goTo('#/map?points=10,50.006;10.012,50.006&view=10.006,50.006,11')
+    await page.locator('.roads').waitFor()
+    const start = await page.locator('.pin-box').first().boundingBox()
+    if (start === null) throw new Error('the start has no pin')
+    await page.mouse.move(start.x + start.width / 2, start.y + start.height / 2)
+    await page.mouse.down()
+    const refused = page.waitForResponse(
+      async (response) => isRoute(response.request()) && (await response.text()).includes('OUTSIDE_MAP'),
+    )
+    await page.mouse.move(box.x + 30, box.y + 40, { steps: 5 })
+    await refused
+    t.equal(await page.getByRole('alert').count(), 0)
+    t.equal(await page.locator('.totals').count(), 1)
+    await page.mouse.up()
+    await page.getByRole('alert').getByText('OUTSIDE_MAP').waitFor()
+    t.equal(await page.locator('.totals').count(), 0)
     t.same(complaints, [])
   },
 )

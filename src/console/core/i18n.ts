@@ -38,10 +38,10 @@ export function formatBytes(bytes: number | null): string {
 /** `1 h 05 min`. */
 export function formatHours(hours: number): string {
   const minutes = Math.round(hours * 60)
-  if (minutes < 1) return `${Math.round(hours * 3600)} s`
-  if (minutes < 60) return `${minutes} min`
-  if (minutes > 60 * 24 * 4) return `${formatNumber(hours)} h`
-  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`
+  if (minutes < 1) return t('secondsShort', { n: Math.round(hours * 3600) })
+  if (minutes < 60) return t('minutesShort', { n: minutes })
+  if (minutes > 60 * 24 * 4) return t('hoursShort', { n: formatNumber(hours) })
+  return t('hoursMinutes', { n: Math.floor(minutes / 60), m: String(minutes % 60).padStart(2, '0') })
 }
 
 /** `850 m` or `1.2 km`. */

@@ -126,5 +126,8 @@ export const EN_MAP = {
   profileAt: '{place} · {name} · risk {n} · cost ×{factor}',
   isochroneNoStart: 'Set the start of the route first.',
   badMinutes: 'Enter 1 to {n} numbers of minutes above 0, for example 5, 10, 15.',
+  secondsShort: '{n} s',
   minutesShort: '{n} min',
+  hoursShort: '{n} h',
+  hoursMinutes: '{n} h {m} min',
 } as const

@@ -129,5 +129,8 @@ export const JA_MAP: Record<keyof typeof EN_MAP, string> = {
   profileAt: '{place} · {name} · リスク {n} · コスト ×{factor}',
   isochroneNoStart: '先に経路の出発地を指定してください。',
   badMinutes: '0 より大きい分数を 1 個から {n} 個入力してください。例: 5, 10, 15',
+  secondsShort: '{n} 秒',
   minutesShort: '{n} 分',
+  hoursShort: '{n} 時間',
+  hoursMinutes: '{n} 時間 {m} 分',
 }

@@ -32,7 +32,8 @@ export function routeSearch(view: MapView, onFound: () => void) {
         searchMs === undefined ? '' : t('computedIn', { n: routes.length, ms: formatNumber(searchMs, 1) })
       onFound()
     } catch (error) {
-      if (signal.aborted) return
+      // during a drag the last routes stay: the pointer may pass over the sea. The drop tells the fault
+      if (signal.aborted || isLive) return
       clear()
       fill(fault, faultNotice(error, latest.now))
     }
