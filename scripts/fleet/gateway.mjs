@@ -11,6 +11,8 @@ import { faultOf, readResult } from './wire.mjs'
 const SAVED_EVERY = 5
 /** Longest wait before a retry while what is left is sent. */
 const DRAIN_RETRY_MS = 2000
+/** Tries of the last report. */
+const LAST_TRIES = 5
 /** Failures after which a gateway does not try to join again. */
 const MAX_JOIN_FAILURES = 8
 
@@ -106,6 +108,24 @@ export async function live(world, gateway) {
       await endure(world, gateway, error)
     }
   }
+  await takeLeave(world, gateway)
+}
+
+/** Sends the model that is due, and a last report: nothing waits any more. */
+async function takeLeave(world, gateway) {
+  await world.rest(world.flags['batch-wait-s'] * 1000 * world.random())
+  for (let tries = 0; tries < LAST_TRIES && !world.isOver(); tries++) {
+    try {
+      if (world.now() >= gateway.modelAtMs) {
+        await putModel(world, gateway)
+        gateway.modelAtMs = Number.POSITIVE_INFINITY
+      }
+      return await report(world, gateway)
+    } catch (error) {
+      if (error.fault === undefined) throw error
+      await endure(world, gateway, error)
+    }
+  }
 }
 
 /** Changes of a gateway's table until now. */
@@ -173,7 +193,8 @@ async function endure(world, gateway, { fault }) {
 /** Does what is due. @throws fault */
 async function attend(world, gateway) {
   const { flags } = world
-  if (!gateway.isAgreed) await offer(world, gateway)
+  // one without rows has no table to offer yet
+  if (!gateway.isAgreed && gateway.acked + madeBy(world, gateway) > 0) await offer(world, gateway)
   while (!world.isOver() && gateway.acked < madeBy(world, gateway)) {
     await sendBatch(world, gateway)
     gateway.isOpening = false
@@ -217,6 +238,7 @@ function goOnFrom(world, gateway, cursor) {
         'give the --state of the run before, or another --seed',
     )
   gateway.acked = cursor
+  noteBacklog(world, gateway)
 }
 
 async function sendBatch(world, gateway) {
@@ -265,14 +287,19 @@ function readTaken(world, gateway, answer) {
 }
 
 /** Notes in the ledger that the hub has all rows up to a change. */
-function acknowledge({ stats, now }, gateway, last) {
+function acknowledge(world, gateway, last) {
   gateway.acked = last
   gateway.promised = Math.max(gateway.promised, last)
   if (++gateway.batches % SAVED_EVERY === 0) {
     gateway.older = gateway.saved
     gateway.saved = last
   }
-  if (gateway.backlog === 0 || last < gateway.base) return
+  noteBacklog(world, gateway)
+}
+
+/** Counts the backlog of a gateway, when the hub has all of it. */
+function noteBacklog({ stats, now }, gateway) {
+  if (gateway.backlog === 0 || gateway.acked < gateway.base) return
   stats.counts.backlogRows += gateway.backlog
   stats.backlogMs = Math.max(stats.backlogMs, now())
   gateway.backlog = 0
