@@ -52,8 +52,22 @@ await buildConsole()
 async function bundle(file, options) {
   const fresh = `${file}.${process.pid}`
   const { metafile } = await build({ ...common, ...options, outfile: fresh })
+  escapeRest(fresh)
   renameSync(fresh, file)
   return metafile
+}
+
+/**
+ * Escapes what `charset` leaves: characters in regular expressions and templates. One beyond Latin-1 would make V8 keep
+ * the whole source at two bytes a character.
+ */
+function escapeRest(file) {
+  const source = readFileSync(file, 'utf8')
+  const escaped = source.replace(
+    /[\u0080-\uffff]/g, // each half of a character beyond 16 bits for itself
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  if (escaped !== source) writeFileSync(file, escaped)
 }
 
 /** Source of a thread's bundle, which holds only what the thread needs. */

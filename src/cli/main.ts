@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { addBackupCommand } from './backups/backup.js'
 import { addRestoreCommand } from './backups/restore.js'
 import { addVerifyCommand } from './backups/verify.js'
+import { addBenchCommand } from './bench/bench.js'
 import { addBundleCommands } from './bundles/bundle.js'
 import { addConfigCommands } from './config.js'
 import { addCiteCommands } from './data/cite.js'
@@ -112,6 +113,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addVerifyCommand(program, io, deps)
   addDoctorCommand(program, io, deps)
   addSupportCommand(program, io, deps)
+  addBenchCommand(program, io, deps)
   addVacuumCommand(program, io, deps)
   addUpdateCommand(program, io, deps)
   addConfigCommands(program, io, deps)
