@@ -52,7 +52,7 @@ async function writeFiles() {
   install(`${HERE}/fieldgate.sh`, 'usr/bin/fieldgate', 0o755)
   install(`${HERE}/edge.config.json`, 'etc/fieldgate/edge.config.json', 0o640)
   install(`${HERE}/fieldgate.service`, 'usr/lib/systemd/system/fieldgate.service')
-  for (const unit of ['fieldgate-update.service', 'fieldgate-update.timer'])
+  for (const unit of ['fieldgate-hub.service', 'fieldgate-update.service', 'fieldgate-update.timer'])
     install(`${HERE}/${unit}`, `usr/lib/systemd/system/${unit}`)
   install(`${HERE}/modules.conf`, 'usr/share/fieldgate/modules.conf')
   put('usr/share/doc/fieldgate/copyright', copyright())

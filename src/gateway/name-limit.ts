@@ -1,4 +1,5 @@
 import { invalidParams } from '../errors.js'
+import type { Loader } from '../tables/loader.js'
 
 interface NameLimit {
   /** @throws AppError INVALID_PARAMS when `name` is too long */
@@ -18,6 +19,18 @@ export function createNameLimit(maxChars: number): NameLimit {
       if (chars <= maxChars) return
       const message = `found a name of ${chars} characters, expected at most ${maxChars} (limits.nameChars)`
       throw invalidParams([{ path: `$.${param}`, message }])
+    },
+  }
+}
+
+/** Refuses to register tables with a longer name. */
+export function withNameLimit(loader: Loader, nameChars: number): Loader {
+  const names = createNameLimit(nameChars)
+  return {
+    ...loader,
+    async register(definition) {
+      names.check('data_name', definition.dataName)
+      return await loader.register(definition)
     },
   }
 }

@@ -19,7 +19,7 @@ import { createWriteLock, type WriteLock } from '../storage/write-lock.js'
 import { createLoader, type Loader } from '../tables/loader.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { GatewayContext } from './apis.js'
-import { createNameLimit } from './name-limit.js'
+import { withNameLimit } from './name-limit.js'
 import { answerSpooled, answerSpooledParams } from './spooled-calls.js'
 
 interface LoaderServicesOptions {
@@ -91,18 +91,6 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
     close() {
       small.close()
       data.close()
-    },
-  }
-}
-
-/** Refuses to register tables with a longer name. */
-function withNameLimit(loader: Loader, nameChars: number): Loader {
-  const names = createNameLimit(nameChars)
-  return {
-    ...loader,
-    async register(definition) {
-      names.check('data_name', definition.dataName)
-      return await loader.register(definition)
     },
   }
 }

@@ -13,3 +13,6 @@ export type DataLoaderContext = Pick<CallContext, 'signal' | 'caller'> &
     /** records of a body that was too large for memory; `record_set` in the params is empty then */
     readonly spooledRecords?: SpooledRecords
   }
+
+/** The same on a hub, whose rows do not go by themselves. */
+export type HubLoaderContext = Omit<DataLoaderContext, 'retention'>

@@ -12,8 +12,13 @@ export type { SyncContext } from './context.js'
 export { readCitationOffer } from './offer-citation.js'
 export { readOffer } from './offer-table.js'
 
-/** Methods of `/api/v2/sync/jsonrpc`. */
-export const SYNC_METHODS: readonly Method<SyncContext>[] = [
+/** Methods that other nodes call: they send, ask and compare. */
+export const HUB_SYNC_METHODS: readonly Method<
+  Pick<SyncContext, 'caller' | 'signal' | 'feedReceiver' | 'feedGiver' | 'sumsAnswerer'>
+>[] = [offerTable, askTable, tableSums]
+
+/** Methods of what a node sends by itself, and of citations, which a hub on engines does not have. */
+export const SENDER_METHODS: readonly Method<SyncContext>[] = [
   createUpstream,
   listUpstreams,
   deleteUpstream,
@@ -23,8 +28,8 @@ export const SYNC_METHODS: readonly Method<SyncContext>[] = [
   deleteFeed,
   verify,
   resend,
-  offerTable,
   offerCitation,
-  askTable,
-  tableSums,
 ]
+
+/** Methods of `/api/v2/sync/jsonrpc`. */
+export const SYNC_METHODS: readonly Method<SyncContext>[] = [...SENDER_METHODS, ...HUB_SYNC_METHODS]

@@ -3,6 +3,7 @@ import { layoutOf } from '../../files/layout.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.js'
 import { createFirstKey, type Prepared } from '../serving/prepare.js'
 import { type RunSettings, readSettings } from '../settings.js'
+import { addHubDoctor } from './doctor.js'
 
 /** Adds the verbs of a hub on PostgreSQL and an object store. Its code is loaded by them alone. */
 export function addHubCommands(program: Command, io: CliIo, deps: CliDeps): void {
@@ -16,6 +17,7 @@ export function addHubCommands(program: Command, io: CliIo, deps: CliDeps): void
       const globals = command.optsWithGlobals<GlobalOptions>()
       await init(readSettings(globals, deps), globals.json === true, io, deps)
     })
+  addHubDoctor(hub, io, deps)
 }
 
 /** Prepares a hub. A second call changes nothing and prints no secret. */

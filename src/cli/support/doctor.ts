@@ -41,7 +41,7 @@ export function addDoctorCommand(program: Command, io: CliIo, deps: CliDeps): vo
       if (flags.resetClock === true) await resetClock(flags, io, deps)
       if (flags.recheck === true) await recheck(flags, io, deps)
       const checks = await runDoctor(flags, io, deps)
-      print(io, checks, flags.json === true)
+      printChecks(io, checks, flags.json === true)
     })
 }
 
@@ -83,7 +83,8 @@ export async function runDoctor(
   }
 }
 
-function print(io: CliIo, checks: Check[], isJson: boolean): void {
+/** Prints checks, and sets the exit code by the worst. */
+export function printChecks(io: CliIo, checks: Check[], isJson: boolean): void {
   const state = worst(checks.map((check) => check.state))
   io.setExitCode(EXIT_CODE[state])
   if (isJson) {

@@ -1,14 +1,19 @@
 import type { BaseContext } from '../../api/context.js'
-import { GET_FILE_METHODS, LOADER_METHODS } from '../../api/dataloader/index.js'
+import {
+  GET_FILE_METHODS,
+  HUB_LOADER_METHODS,
+  type HubLoaderContext,
+  RETENTION_METHODS,
+} from '../../api/dataloader/index.js'
 import { DATAPROC_METHODS } from '../../api/dataproc/index.js'
 import { DATASET_METHODS } from '../../api/dataset/index.js'
 import { type FlContext, HUB_FL_METHODS, OUTBOX_METHODS } from '../../api/fl/index.js'
 import { HUB_FLEET_METHODS, type HubFleetContext, OWN_MEMBERSHIP } from '../../api/fleet/index.js'
-import { MAP_METHODS } from '../../api/map/index.js'
+import { MAP_METHODS, type MapContext } from '../../api/map/index.js'
 import { MODEL_STORE_METHODS, type ModelStoreContext } from '../../api/model-store/index.js'
 import { ROUTING_METHODS } from '../../api/routing/index.js'
 import { SESSION_METHODS, type SessionContext } from '../../api/session/index.js'
-import { SYNC_METHODS } from '../../api/sync/index.js'
+import { HUB_SYNC_METHODS, SENDER_METHODS, type SyncContext } from '../../api/sync/index.js'
 import type { Config } from '../../config/config.js'
 import { AppError } from '../../errors.js'
 import type { Method } from '../../rpc/define-method.js'
@@ -20,7 +25,10 @@ export type HubContext = BaseContext &
   SessionContext &
   HubFleetContext &
   ModelStoreContext &
-  Pick<FlContext, 'announceUpload'>
+  Pick<FlContext, 'announceUpload'> &
+  HubLoaderContext &
+  MapContext &
+  Pick<SyncContext, 'feedReceiver' | 'feedGiver' | 'sumsAnswerer'>
 
 /** Every API of a hub, at the paths of a gateway. What a hub does not have is refused by name. */
 export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[] {
@@ -29,12 +37,17 @@ export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[
   return [
     apiOf<HubContext>(API_PATHS.session, 'Sessions', SESSION_METHODS),
     absent(DATAPROC_PATH, 'Data processing', DATAPROC_METHODS),
-    absent(LOADER_PATH, 'Data loader', LOADER_METHODS),
-    absent(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
-    absent(mapApiPath(config), 'Event data, risk maps and routes', MAP_METHODS, ROUTING_METHODS),
+    apiOf<HubContext>(LOADER_PATH, 'Data loader', HUB_LOADER_METHODS, refused(RETENTION_METHODS)),
+    apiOf<HubContext>(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
+    apiOf<HubContext>(
+      mapApiPath(config),
+      'Event data, risk maps and routes',
+      MAP_METHODS,
+      refused(ROUTING_METHODS),
+    ),
     absent(API_PATHS.dataset, 'Datasets and citations', DATASET_METHODS),
     apiOf<HubContext>(API_PATHS.fl, 'Federated learning', HUB_FL_METHODS, refused(OUTBOX_METHODS)),
-    absent(API_PATHS.sync, 'Feeds of tables', SYNC_METHODS),
+    apiOf<HubContext>(API_PATHS.sync, 'Feeds of tables', refused(SENDER_METHODS), HUB_SYNC_METHODS),
     apiOf<HubContext>(API_PATHS.fleet, 'Fleet', HUB_FLEET_METHODS, refused(OWN_MEMBERSHIP)),
     apiOf<HubContext>(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
   ]

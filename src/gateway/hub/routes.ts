@@ -1,27 +1,35 @@
 import type { Hono } from 'hono'
 import { readAsset } from '../../assets.js'
 import type { Config } from '../../config/config.js'
+import { MAX_BATCH_BYTES } from '../../feeds/batch/format.js'
+import { textBytesOf } from '../../feeds/batch/frame-size.js'
 import { addAlertRoutes } from '../../http/alert-routes.js'
 import { createApp } from '../../http/app.js'
 import type { CallDeps } from '../../http/calls.js'
+import { addChangeRoutes } from '../../http/change-routes.js'
 import { createClientAddress } from '../../http/client-address.js'
 import { addConsoleRoutes } from '../../http/console-routes.js'
 import { addDocumentRoute } from '../../http/document-route.js'
 import type { HttpEnv } from '../../http/env.js'
+import { addFeedRoutes } from '../../http/feed-routes.js'
 import { addFleetFileRoute } from '../../http/fleet-files.js'
 import { addHealthRoutes } from '../../http/health-routes.js'
 import type { LineSampler } from '../../http/line-sampler.js'
+import { addStreamRoute } from '../../http/loader-routes.js'
 import type { Metrics } from '../../http/metrics.js'
 import { addMetricsRoute, METRICS_PATH } from '../../http/metrics-route.js'
 import { addDownloadRoute } from '../../http/model-files/download.js'
 import { addSignatureRoute } from '../../http/model-files/signature.js'
 import { addTusRoutes } from '../../http/model-files/tus.js'
 import { addUploadRoute } from '../../http/model-files/upload.js'
+import { addOgcRoutes } from '../../http/ogc-routes.js'
 import { addRefusedRoutes, type RefusedRoute } from '../../http/refused-routes.js'
 import { addRpcRoutes } from '../../http/rpc-routes.js'
 import type { Log } from '../../log.js'
+import { refuseOgc } from '../../ogc/answer.js'
 import type { Api } from '../../rpc/dispatch.js'
-import { describeApis, LOADER_PATH, MODEL_STORE_PATH } from '../apis.js'
+import { describeApis, MODEL_STORE_PATH } from '../apis.js'
+import { ogcByReaders } from '../ogc.js'
 import { describeHttp } from '../openapi.js'
 import { consoleFacts } from '../routes.js'
 import { type HubContext, notOnHub } from './apis.js'
@@ -40,15 +48,7 @@ interface HubRoutesOptions {
 }
 
 /** Paths of a gateway, beside its methods, that a hub does not serve. */
-export const REFUSED_ROUTES: readonly RefusedRoute[] = [
-  { path: `${LOADER_PATH.replace('/jsonrpc', '')}/stream/:data_name`, scope: 'loader:write' },
-  { path: '/api/v1/dataloaderapi/changes/:table', scope: 'loader:read' },
-  { path: '/api/v2/sync/tables/:table/batches', scope: 'sync:write' },
-  { path: '/api/v2/sync/citations/:checksum/rows', scope: 'sync:write' },
-  { path: '/tiles/*', scope: 'route:read' },
-  { path: '/ogc', scope: 'loader:read' },
-  { path: '/ogc/*', scope: 'loader:read' },
-]
+export const REFUSED_ROUTES: readonly RefusedRoute[] = [{ path: '/tiles/*', scope: 'route:read' }]
 
 /** Makes every route of a hub; this is the list of them. */
 export function createHubRoutes(options: HubRoutesOptions): Hono<HttpEnv> {
@@ -79,6 +79,18 @@ export function createHubRoutes(options: HubRoutesOptions): Hono<HttpEnv> {
   addDownloadRoute(app, calls, services.models.findFile)
   addSignatureRoute(app, calls, services.models.findSignature)
   addFleetFileRoute(app, calls, services.findFleetFile)
+  const { bodyIdleMs, bodyMs } = config.limits
+  addFeedRoutes(app, {
+    ...{ calls, maxBytes: MAX_BATCH_BYTES, textBytesOf },
+    limits: { idleMs: bodyIdleMs, totalMs: bodyMs },
+    take: services.feeds.receiver.take,
+    takeCitation: async () => Promise.reject(notOnHub('citations of other nodes')),
+    give: services.feeds.giver.next,
+  })
+  addStreamRoute(app, { calls, bodyIdleMs, receiveStream: services.loading.addStream })
+  addChangeRoutes(app, { calls, open: services.loading.live.open })
+  const answer = ogcByReaders(services.loading.readers)
+  addOgcRoutes(app, { calls, isOpen: openTo.includes('/ogc/'), publicUrl, answer, refuse: refuseOgc })
   addRefusedRoutes(app, calls, REFUSED_ROUTES, notOnHub)
   addMetricsRoute(app, calls, metrics, openTo.includes(METRICS_PATH))
   return app

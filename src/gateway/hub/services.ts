@@ -6,7 +6,9 @@ import { createDiskSpace, type DiskSpace } from '../../files/disk-space.js'
 import { sweepFiles } from '../../fleet/hub/files.js'
 import type { PartState } from '../../http/health-routes.js'
 import type { SharedAllowances } from '../../http/rate-limit.js'
+import type { Keyring } from '../../storage/keyring.js'
 import { createAllowanceRows } from '../../storage/postgres/access/allowances.js'
+import type { PostgresDb } from '../../storage/postgres/connection/database.js'
 import { createByteLease } from '../../storage/postgres/leases/byte-lease.js'
 import { createLeases } from '../../storage/postgres/leases/lease.js'
 import type { PostgresState } from '../../storage/postgres/state.js'
@@ -15,12 +17,14 @@ import { startHousekeeping, withPromptCleaning } from '../housekeeping.js'
 import type { ServicesOptions } from '../options.js'
 import { authStores } from '../sign-in.js'
 import type { HubContext } from './apis.js'
-import { openHubDatabase, openHubObjects } from './connect.js'
+import { type HubObjects, openHubDatabase, openHubObjects } from './connect.js'
+import { type HubFeeds, openHubFeeds } from './feeds.js'
 import { startLeaderTasks } from './leader.js'
 import { type HubModels, openHubModels } from './models.js'
 import { bucketOwner, requireOwnBucket } from './owner.js'
 import { createHubReadiness } from './readiness.js'
 import { openHubState } from './state.js'
+import { type HubTables, openHubTables } from './tables.js'
 
 /** Parts of a hub process that outlive a request. */
 export interface HubServices {
@@ -30,6 +34,8 @@ export interface HubServices {
   /** allowances of callers over all processes */
   readonly allowances: SharedAllowances
   readonly models: HubModels
+  readonly loading: HubTables
+  readonly feeds: HubFeeds
   readonly findFleetFile: FleetRooms['findFile']
   /** context of every call, without what belongs to one call */
   readonly shared: Omit<HubContext, keyof CallContext>
@@ -49,71 +55,92 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
   const objects = openHubObjects(config, layout)
   const db = openHubDatabase(config, log)
   try {
-    const { state } = await openHubState(db, config, layout)
+    const { state, keyring } = await openHubState(db, config, layout)
     await requireOwnBucket(objects, state.meta)
     const nodeId = await state.meta.claimNodeId(randomUUID())
-    const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
-    const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-    const lease = createByteLease(db)
-    const models = openHubModels({
-      ...{ layout, log, state, disk, lease, nodeId, timeZoneMin },
-      config: { ...config, sync: { ...config.sync, deltas: false } },
-      blobs: objects.store('models'),
-    })
-    const files = { files: state.fleetFiles, blobs: objects.store('fleet'), lease }
-    const fleet = openFleetRooms(state, files, nodeId)
-    const allowances = createAllowanceRows(db)
-    const housekeeping = startHousekeeping(state, async () => true, log)
-    const leases = createLeases(db, { holder: randomUUID(), lastsMs: LEASE_MS })
-    const leader = startLeaderTasks({
-      leases,
-      log,
-      tasks: [
-        { name: 'sweep of files', everyMs: SWEEP_MS, run: () => sweepFiles(files) },
-        { name: 'sweep of models', everyMs: config.modelStore.sweepMinutes * 60_000, run: models.sweep },
-        { name: 'sweep of allowances', everyMs: ALLOWANCE_SWEEP_MS, run: allowances.sweep },
-      ],
-    })
-    return {
-      state,
-      stores: authStores(state),
-      disk,
-      allowances,
-      models,
-      findFleetFile: fleet.findFile,
-      shared: {
-        ...models.context,
-        ...fleet.context,
-        membership: { find: async () => undefined }, // a hub on engines joins no other
-        hubContact: async () => null,
-        sessions: withPromptCleaning(state.sessions, housekeeping),
-        newId: randomUUID,
-        config,
-        timeZoneMin,
-        log,
-      },
-      readiness: createHubReadiness({
-        log,
-        disk,
-        reserveBytes: config.limits.diskReserveBytes,
-        probeDatabase: state.probeWrite,
-        probeObjects: async () => void (await bucketOwner(objects)),
-        writeFault: housekeeping.fault,
-        isClockTrusted: () => state.clock.isTrusted(),
-      }),
-      async close() {
-        await leader.stop()
-        await models.close()
-        await housekeeping.stop()
-        await state.close()
-        objects.close()
-      },
-    }
+    return openParts({ ...options, objects, db, state, keyring, nodeId })
   } catch (error) {
     objects.close()
     await db.close()
     throw error
   }
+}
+
+interface PartsOptions extends ServicesOptions {
+  readonly objects: HubObjects
+  readonly db: PostgresDb
+  readonly state: PostgresState
+  readonly keyring: Keyring
+  readonly nodeId: string
+}
+
+function openParts(options: PartsOptions): HubServices {
+  const { config, log, layout, objects, db, state } = options
+  const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
+  const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
+  const { models, loading, feeds, fleet, files } = openRooms({ ...options, disk, timeZoneMin })
+  const allowances = createAllowanceRows(db)
+  const housekeeping = startHousekeeping(state, async () => true, log)
+  const leader = startLeaderTasks({
+    leases: createLeases(db, { holder: randomUUID(), lastsMs: LEASE_MS }),
+    log,
+    tasks: [
+      { name: 'sweep of files', everyMs: SWEEP_MS, run: () => sweepFiles(files) },
+      { name: 'sweep of models', everyMs: config.modelStore.sweepMinutes * 60_000, run: models.sweep },
+      { name: 'sweep of files of rows', everyMs: SWEEP_MS, run: () => loading.loader.sweepFiles() },
+      { name: 'sweep of allowances', everyMs: ALLOWANCE_SWEEP_MS, run: allowances.sweep },
+    ],
+  })
+  return {
+    ...{ state, disk, allowances, models, loading, feeds },
+    stores: authStores(state),
+    findFleetFile: fleet.findFile,
+    shared: {
+      ...{ ...models.context, ...feeds.context, ...fleet.context },
+      loader: loading.loader,
+      readers: loading.readers,
+      membership: { find: async () => undefined }, // a hub on engines joins no other
+      hubContact: async () => null,
+      sessions: withPromptCleaning(state.sessions, housekeeping),
+      newId: randomUUID,
+      ...{ config, timeZoneMin, log },
+    },
+    readiness: createHubReadiness({
+      ...{ log, disk },
+      reserveBytes: config.limits.diskReserveBytes,
+      probeDatabase: state.probeWrite,
+      probeObjects: async () => void (await bucketOwner(objects)),
+      writeFault: housekeeping.fault,
+      isClockTrusted: () => state.clock.isTrusted(),
+    }),
+    async close() {
+      feeds.stop()
+      await leader.stop()
+      await models.close()
+      await housekeeping.stop()
+      await state.close()
+      objects.close()
+    },
+  }
+}
+
+/** Opens what the methods and routes of a hub use. */
+function openRooms(options: PartsOptions & { readonly disk: DiskSpace; readonly timeZoneMin: number }) {
+  const { config, log, objects, db, state, keyring, nodeId, disk, timeZoneMin, version } = options
+  const lease = createByteLease(db)
+  const models = openHubModels({
+    ...{ ...options, lease },
+    config: { ...config, sync: { ...config.sync, deltas: false } },
+    blobs: objects.store('models'),
+  })
+  const files = { files: state.fleetFiles, blobs: objects.store('fleet'), lease }
+  const loading = openHubTables({
+    ...{ config, log, db, keyring, disk, lease, timeZoneMin, version },
+    files: objects.store('files'),
+    nowUs: () => state.clock.nowUs(),
+  })
+  const feeds = openHubFeeds({ ...options, loading })
+  return { models, files, loading, feeds, fleet: openFleetRooms(state, files, nodeId) }
 }
 
 /** Time of a lease without a renewal, ms. */

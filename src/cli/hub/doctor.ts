@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { layoutOf } from '../../files/layout.js'
+import type { CliDeps, CliIo, GlobalOptions } from '../io.js'
+import { createProgress } from '../progress.js'
+import { readSettings } from '../settings.js'
+import { printChecks } from '../support/doctor.js'
+
+interface DoctorFlags extends GlobalOptions {
+  sizes?: boolean
+}
+
+/** Adds `hub doctor`: checks the engines of a hub and the bytes that its rows name. */
+export function addHubDoctor(hub: Command, io: CliIo, deps: CliDeps): void {
+  hub
+    .command('doctor')
+    .description(
+      'checks database, standby, clock and bucket, and that all models and files of profiles have their bytes; exit code 0 ok, 1 warning, 2 error',
+    )
+    .option('--sizes', 'compares sizes alone, and reads no bytes')
+    .action(async (_options, command: Command) => {
+      const flags = command.optsWithGlobals<DoctorFlags>()
+      const { config, dataDir } = readSettings(flags, deps)
+      const { examineHub } = await import('../../gateway/hub/doctor.js')
+      const progress = createProgress(io.stderr)
+      try {
+        const checks = await examineHub({
+          config,
+          layout: layoutOf(dataDir, config.encryption.keyFile),
+          readsBytes: flags.sizes !== true,
+          nowMs: Date.now,
+          onProgress: (what) => progress.show(0, what),
+        })
+        progress.clear()
+        printChecks(io, checks, flags.json === true)
+      } finally {
+        progress.clear()
+      }
+    })
+}

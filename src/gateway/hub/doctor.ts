@@ -1,0 +1,218 @@
+import type { Config } from '../../config/config.js'
+import { type Check, error, type Finding, ok, warning, worst } from '../../doctor/finding.js'
+import { messageOf } from '../../errors.js'
+import { type BlobStore, digestOf } from '../../files/blob-store.js'
+import type { DataLayout } from '../../files/layout.js'
+import type { PostgresDb } from '../../storage/postgres/connection/database.js'
+import { requireMigrated } from '../../storage/postgres/connection/migrate.js'
+import { MIGRATIONS } from '../../storage/postgres/schema/migrations.js'
+import type { PostgresState } from '../../storage/postgres/state.js'
+import { type HubObjects, openHubDatabase, openHubObjects } from './connect.js'
+import { requireOwnBucket } from './owner.js'
+import { openHubState } from './state.js'
+
+interface ExamineOptions {
+  readonly config: Config
+  readonly layout: DataLayout
+  /** false: sizes are compared alone, which reads no bytes */
+  readonly readsBytes: boolean
+  /** wall clock, ms */
+  nowMs(): number
+  onProgress(what: string): void
+}
+
+/** Oldest PostgreSQL that a hub works with: 15.0 as its server tells it. */
+const LEAST_VERSION = 150_000
+/** Difference of clocks that is told, and one beyond which stores refuse signatures, ms. */
+const CLOCK_WARNING_MS = 5000
+const CLOCK_ERROR_MS = 600_000
+/** Digests that are read from the database at a time, and bytes that are compared side by side. */
+const PAGE = 500
+const SIDE_BY_SIDE = 4
+/** Findings of one check that are named; the rest is counted. */
+const NAMED = 20
+
+/** Checks a hub and what its rows refer to. Only a probe object is written. */
+export async function examineHub(options: ExamineOptions): Promise<Check[]> {
+  const { config, layout, onProgress } = options
+  const objects = openHubObjects(config, layout)
+  const db = openHubDatabase(config)
+  try {
+    onProgress('database')
+    const database = await checked('database', () => checkDatabase(db, config))
+    onProgress('clock')
+    const clock = await checked('clock', () => checkClock(db, options.nowMs))
+    onProgress('objects')
+    const bucket = await checked('objects', () => checkObjects(objects))
+    return [database, clock, bucket, ...(await checkRows(options, db, objects))]
+  } finally {
+    objects.close()
+    await db.close()
+  }
+}
+
+async function checkRows(options: ExamineOptions, db: PostgresDb, objects: HubObjects): Promise<Check[]> {
+  const { config, layout, onProgress } = options
+  let state: PostgresState
+  try {
+    state = (await openHubState(db, config, layout)).state
+  } catch (fault) {
+    return [
+      checkOf('hub', [error(messageOf(fault), 'run `fieldgate hub init`, or put the key file in its place')]),
+    ]
+  }
+  const compare = { readsBytes: options.readsBytes, onProgress }
+  return [
+    await checked('hub', async () => {
+      await requireOwnBucket(objects, state.meta)
+      return [ok(`hub ${(await state.meta.nodeId()) ?? ''}; bucket and database belong together`)]
+    }),
+    await checked('models', () =>
+      compareBytes(objects.store('models'), modelBytes(state), { ...compare, what: 'model' }),
+    ),
+    await checked('files', () =>
+      compareBytes(objects.store('fleet'), fleetBytes(state), { ...compare, what: 'file of a profile' }),
+    ),
+  ]
+}
+
+/** Runs a check. What it throws is a finding. */
+async function checked(name: string, work: () => Promise<Finding[]>): Promise<Check> {
+  try {
+    return checkOf(name, await work())
+  } catch (fault) {
+    return checkOf(name, [error(messageOf(fault), 'see docs/hub.md: what happens when an engine is away')])
+  }
+}
+
+function checkOf(name: string, findings: Finding[]): Check {
+  return { name, state: worst(findings.map(({ state }) => state)), findings }
+}
+
+async function checkDatabase(db: PostgresDb, { hub }: Config): Promise<Finding[]> {
+  const text = `SELECT current_setting('server_version_num')::integer AS version,
+    current_setting('synchronous_standby_names') AS standbys, current_setting('max_connections')::integer AS most`
+  const row = await db.read.get<{ version: number; standbys: string; most: number }>(text)
+  const { version = 0, standbys = '', most = 0 } = row ?? {}
+  await db.write(async () => undefined) // commits, which waits for the standby
+  await requireMigrated(db, MIGRATIONS)
+  return [
+    version < LEAST_VERSION
+      ? error(`found PostgreSQL ${version / 10_000}, expected 15 or newer`, 'update the server')
+      : ok(
+          `PostgreSQL ${Math.floor(version / 10_000)}.${version % 10_000}, the schema is up to date, a commit was acknowledged`,
+        ),
+    ...standbyFindings(standbys, hub.requireSync, hub.database.hosts.length),
+    ok(`${hub.database.connections} connections of each process, ${most} of the server`),
+  ]
+}
+
+function standbyFindings(standbys: string, requiresSync: boolean, hosts: number): Finding[] {
+  if (standbys !== '' && requiresSync) return [ok(`synchronous standby: ${standbys}`)]
+  if (standbys !== '')
+    return [
+      warning(
+        `synchronous standby: ${standbys}, but hub.requireSync is false`,
+        'set hub.requireSync, so that nothing is acknowledged once the setting of the server is lost',
+      ),
+    ]
+  const advice = 'set synchronous_standby_names of the server, see docs/hub.md'
+  if (requiresSync)
+    return [error('the server names no synchronous standby, hub.requireSync expects one', advice)]
+  return hosts > 1
+    ? [
+        warning(
+          'the server names no synchronous standby: what was acknowledged last is lost with the primary',
+          advice,
+        ),
+      ]
+    : [ok('one server without a standby: its backups are all there is')]
+}
+
+async function checkClock(db: PostgresDb, nowMs: () => number): Promise<Finding[]> {
+  const beforeMs = nowMs()
+  const row = await db.read.get<{ ms: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+  )
+  const differenceMs = Math.round((row?.ms ?? 0) - (beforeMs + nowMs()) / 2)
+  const text = `the clock of the database differs by ${differenceMs / 1000} s`
+  const advice =
+    'synchronise the clocks of all machines: sessions and keys end by them, and stores refuse requests of a wrong time'
+  if (Math.abs(differenceMs) > CLOCK_ERROR_MS) return [error(text, advice)]
+  return [Math.abs(differenceMs) > CLOCK_WARNING_MS ? warning(text, advice) : ok(text)]
+}
+
+async function checkObjects(objects: HubObjects): Promise<Finding[]> {
+  await objects.store('models').check()
+  return [ok(`the bucket ${objects.client.bucket} can be listed, read and written`)]
+}
+
+/** Bytes that a row names. */
+interface NamedBytes {
+  readonly sha256: string
+  /** undefined where the row does not tell it */
+  readonly sizeBytes?: number
+}
+
+async function* modelBytes({ models }: PostgresState): AsyncGenerator<NamedBytes[]> {
+  for (let after = ''; ; ) {
+    const page = await models.digests(after, PAGE)
+    yield page
+    after = page.at(-1)?.sha256 ?? after
+    if (page.length < PAGE) return
+  }
+}
+
+async function* fleetBytes({ fleetFiles }: PostgresState): AsyncGenerator<NamedBytes[]> {
+  yield await fleetFiles.list()
+}
+
+/** Compares the bytes of a store with the rows that name them. */
+async function compareBytes(
+  store: BlobStore,
+  pages: AsyncIterable<NamedBytes[]>,
+  { what, readsBytes, onProgress }: { what: string; readsBytes: boolean; onProgress(what: string): void },
+): Promise<Finding[]> {
+  const faults: string[] = []
+  let count = 0
+  for await (const page of pages) {
+    for (let at = 0; at < page.length; at += SIDE_BY_SIDE) {
+      const some = page.slice(at, at + SIDE_BY_SIDE)
+      const found = await Promise.all(some.map((named) => faultOf(store, named, readsBytes)))
+      faults.push(...found.filter((fault) => fault !== undefined))
+      count += some.length
+      onProgress(`${what} ${count}`)
+    }
+  }
+  if (faults.length === 0)
+    return [
+      ok(
+        `${count} of the kind "${what}" have their bytes${readsBytes ? ' with the right SHA-256' : ', as far as sizes tell'}`,
+      ),
+    ]
+  const advice =
+    'put the bytes back from a version of the bucket or from the node that has them; see docs/hub.md'
+  const more = faults.length > NAMED ? [error(`and ${faults.length - NAMED} more`, advice)] : []
+  return [...faults.slice(0, NAMED).map((fault) => error(`${what} ${fault}`, advice)), ...more]
+}
+
+/** Returns what is wrong with the bytes of a row; undefined for nothing. */
+async function faultOf(
+  store: BlobStore,
+  { sha256, sizeBytes }: NamedBytes,
+  readsBytes: boolean,
+): Promise<string | undefined> {
+  const found = await store.stat(sha256)
+  if (found === undefined) return `${sha256}: found no bytes`
+  if (sizeBytes !== undefined && found.sizeBytes !== sizeBytes)
+    return `${sha256}: found ${found.sizeBytes} bytes, expected ${sizeBytes}`
+  if (!readsBytes) return undefined
+  try {
+    const bytes = await store.open(sha256)
+    if (bytes === undefined) return `${sha256}: found no bytes`
+    const facts = await digestOf(bytes)
+    return facts.sha256 === sha256 ? undefined : `${sha256}: found bytes of the SHA-256 ${facts.sha256}`
+  } catch (fault) {
+    return `${sha256}: ${messageOf(fault)}`
+  }
+}

@@ -1,0 +1,80 @@
+import type { SyncContext } from '../../api/sync/index.js'
+import type { Config } from '../../config/config.js'
+import { createFeedGiver, type FeedGiver } from '../../feeds/give/giver.js'
+import { createWaiting } from '../../feeds/give/waiting.js'
+import { createFeedReceiver, type FeedReceiver } from '../../feeds/receive/receiver.js'
+import { createSumsAnswerer } from '../../feeds/receive/sums.js'
+import type { DiskSpace } from '../../files/disk-space.js'
+import type { Log } from '../../log.js'
+import type { PostgresDb } from '../../storage/postgres/connection/database.js'
+import { createFeedIdentity } from '../../storage/postgres/feeds/identity.js'
+import { createFeedInbox } from '../../storage/postgres/feeds/inbox.js'
+import { createTableDigests } from '../../storage/postgres/feeds/table-digests.js'
+import type { PostgresState } from '../../storage/postgres/state.js'
+import type { TableDefinition } from '../../storage/tables.js'
+import { pauseFor } from '../feed-sums.js'
+import { notOnHub } from './apis.js'
+import type { HubTables } from './tables.js'
+
+interface HubFeedsOptions {
+  readonly config: Config
+  readonly log: Log
+  readonly db: PostgresDb
+  readonly state: PostgresState
+  readonly loading: HubTables
+  readonly disk: DiskSpace
+  readonly nodeId: string
+  readonly timeZoneMin: number
+}
+
+/** Feeds of a hub: it takes what gateways send, and gives what they ask for. It sends nothing by itself. */
+export interface HubFeeds {
+  readonly context: Pick<SyncContext, 'feedReceiver' | 'feedGiver' | 'sumsAnswerer'>
+  readonly receiver: FeedReceiver
+  readonly giver: FeedGiver
+  /** ends waiting requests */
+  stop(): void
+}
+
+/** Longest time for which a question waits for its rows to be counted, ms: most clients wait for 30 s. */
+const SUMS_MS = 15_000
+
+/** Opens the receiver and the giver of feeds. */
+export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
+  const { config, log, db, state, loading, disk, nodeId, timeZoneMin } = options
+  const { tables, loader } = loading
+  const again = async () => Promise.reject(notOnHub('rows that are sent once more'))
+  const changes = { ...loading.changes, ofDays: again, countOfDays: again }
+  const findTable = (name: string) => tables.find(name)
+  const onFault = (error: unknown) =>
+    log.debug({ err: error }, 'changes of the database could not be counted')
+  const identity = createFeedIdentity(db, onFault)
+  const digests = createTableDigests(loading.context)
+  const { feedSenders: senders, askedFeeds: asked, feedResends: resends, clock } = state
+  const receiver = createFeedReceiver({
+    ...{ inbox: createFeedInbox(loading.context), nodeId, senders, resends, asked, findTable },
+    valueBytes: config.limits.valueBytes,
+    register: (definition: TableDefinition) => loader.register(definition),
+    requireSpace: (bytes: number) => disk.require(bytes),
+  })
+  const waiting = createWaiting({
+    // a table that was dropped meanwhile has another last change than any
+    lastChange: (table) => changes.last(table).catch(() => -1),
+    watchWrites: () => () => undefined, // looks at the database find the writes of all processes
+    changeCount: () => identity.changeCount(),
+    pollMs: config.sync.batchWaitS * 1000,
+  })
+  const giver = createFeedGiver({
+    ...{ identity, changes, nodeId, findTable, log, digests, asked, senders, waiting },
+    env: () => ({ timeZoneMin, nowUs: BigInt(clock.nowUs()) }),
+    nowMs: () => performance.now(),
+    sumsLimit: () => AbortSignal.timeout(SUMS_MS),
+  })
+  const sums = { nowMs: () => performance.now(), pause: pauseFor, digests, senders, nodeId }
+  return {
+    receiver,
+    giver,
+    context: { feedReceiver: receiver, feedGiver: giver, sumsAnswerer: createSumsAnswerer(sums) },
+    stop: () => waiting.stop(),
+  }
+}

@@ -1,0 +1,76 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { loadConfig, type Settings } from '../../src/config/config.js'
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+const succeeds = (program: string, ...argv: string[]) =>
+  spawnSync(program, argv, { stdio: 'ignore' }).status === 0
+const noYaml = succeeds('python3', '-c', 'import yaml') ? false : 'skipped: python3-yaml is not installed'
+const noHaproxy = succeeds('haproxy', '-v') ? false : 'skipped: haproxy is not installed'
+
+/** Reads the documents of a YAML file. */
+function readYaml(file: string): Record<string, never>[] {
+  const program = 'import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))'
+  return JSON.parse(execFileSync('python3', ['-c', program, file], { encoding: 'utf8' }))
+}
+
+const faultsOf = (settings: Settings) => {
+  const loaded = loadConfig(null, {}, settings)
+  return 'faults' in loaded ? loaded.faults : []
+}
+
+t.test('deploy: the settings of a hub have no fault', async (t) => {
+  t.same(faultsOf(JSON.parse(readFileSync('deploy/hub.config.json', 'utf8'))), [])
+})
+
+t.test('deploy: compose.yaml runs two equal processes after hub init', { skip: noYaml }, async (t) => {
+  const [compose] = readYaml('deploy/compose.yaml') as unknown as [
+    { services: Record<string, { image: string; command: string[]; depends_on: object }> },
+  ]
+  const { init, hub1, hub2 } = compose?.services ?? {}
+  t.same(hub1, hub2)
+  t.equal(hub1?.image, `fieldgate:${version}`)
+  t.match(hub1?.command, ['serve', '--config'])
+  t.match(init?.command, ['hub', 'init', '--config'])
+  t.match(hub1?.depends_on, { init: { condition: 'service_completed_successfully' } })
+})
+
+t.test(
+  'deploy: kubernetes.yaml asks the health paths, and its settings have no fault',
+  { skip: noYaml },
+  async (t) => {
+    const documents = readYaml('deploy/kubernetes.yaml') as unknown as {
+      kind: string
+      data: Record<string, string>
+      spec: { template: { spec: { containers: object[] } } }
+    }[]
+    const of = (kind: string) => documents.find((document) => document.kind === kind)
+    t.same(faultsOf(JSON.parse(of('ConfigMap')?.data['hub.config.json'] ?? '{}')), [])
+    t.match(of('Deployment')?.spec.template.spec.containers, [
+      {
+        image: `fieldgate:${version}`,
+        livenessProbe: { httpGet: { path: '/healthz' } },
+        readinessProbe: { httpGet: { path: '/readyz' } },
+      },
+    ])
+  },
+)
+
+t.test('deploy: haproxy takes its configuration', { skip: noHaproxy }, async (t) => {
+  const { status, stderr } = spawnSync('haproxy', ['-c', '-f', 'deploy/haproxy.cfg'], { encoding: 'utf8' })
+  t.equal(status, 0, stderr)
+})
+
+t.test('deploy: the unit of a hub is that of a gateway but for its names and its files', async (t) => {
+  const lines = (name: string) => readFileSync(`scripts/deb/${name}.service`, 'utf8').split('\n')
+  const gateway = new Set(lines('fieldgate'))
+  const own = lines('fieldgate-hub').filter((line) => !gateway.has(line) && !line.startsWith('#'))
+  t.same(
+    own.map((line) => line.split('=')[0]),
+    [
+      ...['Description', 'After', 'Wants', 'ConditionPathExists', 'ExecStart'],
+      ...['StateDirectory', 'CacheDirectory', 'RuntimeDirectory', 'LimitNOFILE'],
+    ],
+  )
+})
