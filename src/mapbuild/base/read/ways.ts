@@ -9,7 +9,9 @@ import { type NodePlaces, readNodePlaces } from './node-places.js'
 import { type OnBlob, readBlobs, type Scanned } from './scan.js'
 
 /** Refs of ways that are held at once, about 60 bytes each. */
-const BATCH_REFS = 4_000_000
+const BATCH_REFS = 3_000_000
+/** A way takes as much memory as this many refs: most have few of them. */
+const REFS_PER_WAY = 10
 
 /** Coastline, with its nodes for joining. */
 export interface CoastWay {
@@ -68,7 +70,7 @@ export async function readDrawnWays(
     },
   }
   await readBlobs(extract, scanned.wayBlobs, visitor, onBlob, async () => {
-    if (refs.length >= batchRefs) await flush()
+    if (refs.length + held.length * REFS_PER_WAY >= batchRefs) await flush()
   })
   await flush()
 }
