@@ -106,6 +106,7 @@ function markCurrent(links: readonly HTMLElement[], path: string): void {
 
 function addressParts(): string[] {
   return location.hash
+    .replace(/\?.*$/, '')
     .replace(/^#\/?/, '')
     .replace(/\?.*$/, '')
     .split('/')

@@ -146,7 +146,7 @@ export function loaded(read: () => Promise<Child | Child[]>): HTMLElement {
   const box = h('div', { class: 'stack' })
   const run = async () => {
     box.setAttribute('aria-busy', 'true')
-    fill(box, h('span', { class: 'hidden-text' }, t('loading')), [80, 60, 70].map(bone))
+    fill(box, loadingBones())
     try {
       fill(box, ...[await read()].flat())
     } catch (error) {
@@ -156,6 +156,11 @@ export function loaded(read: () => Promise<Child | Child[]>): HTMLElement {
   }
   void run()
   return box
+}
+
+/** Placeholder of what is being read. */
+export function loadingBones(): HTMLElement[] {
+  return [h('span', { class: 'hidden-text' }, t('loading')), ...[80, 60, 70].map(bone)]
 }
 
 /** One line of a placeholder. */

@@ -1,24 +1,11 @@
-import { fill, h } from '../core/dom.js'
+import { h } from '../core/dom.js'
 import { formatTime, t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
-import {
-  button,
-  confirmed,
-  copyButton,
-  empty,
-  facts,
-  loaded,
-  saveFile,
-  statusLine,
-  table,
-} from '../core/parts.js'
+import { button, confirmed, copyButton, empty, facts, loaded, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
-import { cellText, pager } from '../tables/rows.js'
-import { type CitationInfo, type Row, readCitations, readRows } from './read.js'
-
-const PAGE_ROWS = 50
-/** Rows per request while a whole citation is downloaded. */
-const CHUNK_ROWS = 10_000
+import { grid } from '../grid/grid.js'
+import { labelSource } from '../grid/source.js'
+import { type CitationInfo, readCitations, readColumns } from './read.js'
 
 /** Landing page of a citation: its facts, how to cite and read it, and its rows. */
 export function citationPage(name: string): Page {
@@ -70,41 +57,16 @@ function landing(info: CitationInfo): HTMLElement[] {
     h('pre', {}, reading),
     h('h2', {}, t('tabRows')),
     rowsOf(long_form),
-    downloads(long_form, short_form),
+    removal(long_form),
   ]
 }
 
 function rowsOf(name: string): HTMLElement {
-  const box = h('div', { class: 'stack' })
-  const show = (offset: number) =>
-    fill(
-      box,
-      loaded(async () => {
-        const rows = await readRows(name, offset, PAGE_ROWS)
-        const names = Object.keys(rows[0] ?? {})
-        const cells = rows.map((row) => names.map((column) => cellText(row[column])))
-        return [table(t('tabRows'), names, cells), pager(offset, rows.length, PAGE_ROWS, show)]
-      }),
-    )
-  show(0)
-  return box
+  return loaded(async () => grid(labelSource(name, await readColumns(name), false)))
 }
 
-function downloads(name: string, short: string): HTMLElement {
+function removal(name: string): HTMLElement {
   const status = statusLine()
-  const save = async () => {
-    try {
-      const rows: Row[] = []
-      for (;;) {
-        const part = await readRows(name, rows.length, CHUNK_ROWS)
-        rows.push(...part)
-        if (part.length < CHUNK_ROWS) break
-      }
-      saveFile(`${short}.json`, 'application/json', JSON.stringify(rows))
-    } catch (error) {
-      status.bad(error)
-    }
-  }
   const remove = async () => {
     if (!(await confirmed(t('deleteCitationSure', { name }), t('remove')))) return
     try {
@@ -117,7 +79,7 @@ function downloads(name: string, short: string): HTMLElement {
   return h(
     'div',
     { class: 'stack tight' },
-    h('div', { class: 'row' }, button(`${t('download')} JSON`, save), button(t('remove'), remove, 'bad')),
+    h('div', { class: 'row' }, button(t('remove'), remove, 'bad')),
     status.element,
   )
 }

@@ -1,7 +1,7 @@
 import { fill, h } from '../core/dom.js'
 import { formatNumber, t } from '../core/i18n.js'
 import { badge, faultNotice, field, select, table } from '../core/parts.js'
-import { cellText } from '../tables/rows.js'
+import { cellText } from '../grid/cell-text.js'
 import { type CitationInfo, type Row, readRows } from './read.js'
 
 /** Most rows of each citation that are compared, which a browser can hold in memory. */

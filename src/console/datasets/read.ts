@@ -1,4 +1,5 @@
 import { call } from '../core/rpc.js'
+import type { DatasetColumn } from '../grid/source.js'
 
 type Moment = { val: string }
 
@@ -36,4 +37,9 @@ export async function readCitations(): Promise<CitationInfo[]> {
 /** Reads a page of the rows of a citation. @throws CallFault */
 export async function readRows(citation: string, offset: number, limit: number): Promise<Row[]> {
   return await call<Row[]>('dataset.record.get', { citation_label: citation, offset, limit })
+}
+
+/** Reads the columns of a dataset or a citation. @throws CallFault */
+export async function readColumns(dataset_label: string): Promise<DatasetColumn[]> {
+  return await call<DatasetColumn[]>('dataset.get_columns', { dataset_label })
 }

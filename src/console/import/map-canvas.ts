@@ -53,6 +53,7 @@ export async function createMapCanvas(
   map.getCanvas().setAttribute('aria-label', t('smallMap'))
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
   let [shown, chosen]: [readonly object[], ReadonlySet<number>] = [[], new Set()]
+  let base: string | undefined
   const draw = () => {
     const features = shown.map((feature, position) => ({
       ...feature,
@@ -77,7 +78,9 @@ export async function createMapCanvas(
       const near = maps.find(
         ({ bbox }) => bbox[0] <= east && bbox[2] >= west && bbox[1] <= north && bbox[3] >= south,
       )
-      map.setStyle(mapStyle(near, isDark()), { diff: false })
+      if (near?.name !== base) map.setStyle(mapStyle(near, isDark()), { diff: false })
+      else draw()
+      base = near?.name
       map.fitBounds([west, south, east, north], { padding: 24, maxZoom: 15, animate: false })
     },
     select(positions) {

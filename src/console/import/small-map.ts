@@ -4,12 +4,18 @@ import { t } from '../core/i18n.js'
 import { faultText } from '../core/parts.js'
 import type { MapCanvas } from './map-canvas.js'
 
-/** A small map of the records of a file; it has no height until there is something to show. */
-export function smallMap() {
+type MappedRecords = Pick<RecordSurvey, 'mapped' | 'bbox'>
+
+/**
+ * A small map of records; it has no height until there is something to show.
+ *
+ * @param onChosen called with the position of the record that was clicked, among those that are shown
+ */
+export function smallMap(onChosen?: (position: number) => void) {
   const box = h('div', { class: 'small-map', hidden: true })
   let canvas: MapCanvas | undefined
   let isClosed = false
-  const show = async ({ mapped, bbox }: RecordSurvey) => {
+  const show = async ({ mapped, bbox }: MappedRecords) => {
     box.hidden = bbox === undefined
     if (bbox === undefined) return
     try {
@@ -17,7 +23,7 @@ export function smallMap() {
         // the map library is loaded when there is a place to show
         const { createMapCanvas } = await import('./map-canvas.js')
         if (isClosed) return
-        canvas ??= await createMapCanvas(box)
+        canvas ??= await createMapCanvas(box, onChosen)
       }
       if (isClosed) canvas.close()
       else canvas.show(mapped, bbox)
@@ -27,7 +33,9 @@ export function smallMap() {
   }
   return {
     element: box,
-    show: (records: RecordSurvey) => void show(records),
+    show: (records: MappedRecords) => void show(records),
+    /** marks records by their positions among those that are shown */
+    select: (positions: ReadonlySet<number>) => canvas?.select(positions),
     close() {
       isClosed = true
       canvas?.close()

@@ -7,7 +7,15 @@ import { citationPage } from '../datasets/citation.js'
 import { compareForm } from '../datasets/compare.js'
 import { newDatasetForm } from '../datasets/new-dataset.js'
 import { putRowsForm } from '../datasets/put-rows.js'
-import { type CitationInfo, type DatasetInfo, readCitations, readDatasets } from '../datasets/read.js'
+import {
+  type CitationInfo,
+  type DatasetInfo,
+  readCitations,
+  readColumns,
+  readDatasets,
+} from '../datasets/read.js'
+import { grid } from '../grid/grid.js'
+import { labelSource } from '../grid/source.js'
 import { citeForm } from './tables.js'
 
 /** Datasets and citations; `#/datasets/citation/NAME` is the landing page of one citation. */
@@ -73,10 +81,9 @@ function datasetPage(name: string): Page {
       status.bad(error)
     }
   }
-  const columns = async () => {
-    type Column = { column_name: string; data_type: string; nullable: boolean }
-    const found = await call<Column[]>('dataset.get_columns', { dataset_label: name })
-    return table(
+  const contents = async () => {
+    const found = await readColumns(name)
+    const columns = table(
       t('columns'),
       [t('column'), t('type'), t('nullable')],
       found.map(({ column_name, data_type, nullable }) => [
@@ -85,6 +92,11 @@ function datasetPage(name: string): Page {
         nullable ? t('yes') : t('no'),
       ]),
     )
+    return [
+      h('h2', {}, t('tabRows')),
+      grid(labelSource(name, found, true)),
+      h('details', { class: 'card' }, h('summary', {}, t('columns')), columns),
+    ]
   }
   const element = h(
     'div',
@@ -92,7 +104,7 @@ function datasetPage(name: string): Page {
     h('p', {}, h('a', { href: '#/datasets' }, `← ${t('navDatasets')}`)),
     h('h1', {}, name),
     citeForm(name),
-    loaded(columns),
+    loaded(contents),
     h('details', { class: 'card' }, h('summary', {}, t('putRows')), putRowsForm(name)),
     status.element,
     h('div', {}, button(t('remove'), remove, 'bad')),

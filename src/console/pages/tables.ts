@@ -4,12 +4,14 @@ import type { Page } from '../core/page.js'
 import { button, confirmed, empty, field, loaded, statusLine, table, tabs } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { readTables, type TableInfo } from '../core/tables.js'
+import { grid } from '../grid/grid.js'
+import { tableSource } from '../grid/source.js'
 import { importer } from '../import/importer.js'
 import { takeNews } from '../import/state.js'
+import { canEdit, editRow } from '../tables/edit-row.js'
 import { keepForm } from '../tables/keep.js'
 import { newTableForm } from '../tables/new-table.js'
 import { recordForm } from '../tables/record-form.js'
-import { rowsView } from '../tables/rows.js'
 
 /** All tables, or the one that the address names. */
 export function tablesPage([name]: readonly string[]): Page {
@@ -73,13 +75,18 @@ function oneTable(info: TableInfo): HTMLElement[] {
     citeForm(data_name),
     status.element,
     tabs([
-      { label: t('tabRows'), show: () => rowsView(info) },
+      { label: t('tabRows'), show: () => rowsOf(info) },
       { label: t('tabColumns'), show: () => columnsOf(info) },
       { label: t('tabAdd'), show: () => recordForm(info) },
       { label: t('tabImport'), show: () => importer(info).element },
       { label: t('tabKeep'), show: () => keepForm(info) },
     ]),
   ]
+}
+
+function rowsOf(info: TableInfo): HTMLElement {
+  const source = tableSource(info, canEdit(info) ? (row, onSaved) => editRow(info, row, onSaved) : undefined)
+  return grid(source, { sort: '-start_datetime', follows: info.data_name })
 }
 
 function columnsOf({ record_def, unique_columns }: TableInfo): HTMLElement {

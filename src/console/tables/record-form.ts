@@ -7,7 +7,7 @@ import type { ColumnInfo, TableInfo } from '../core/tables.js'
 import type { Counters } from '../import/send.js'
 
 /** Columns with an input of their own. */
-const OWN = new Set(['geometry', 'start_datetime', 'end_datetime'])
+const OWN = new Set(['location', 'start_datetime', 'end_datetime'])
 
 /** Form that adds one record, with an input for each column. */
 export function recordForm({ data_name, record_def }: TableInfo): HTMLElement {
@@ -81,14 +81,14 @@ function inputOf({ udt_name, is_nullable, column_default }: ColumnInfo): HTMLInp
  * Value of an input in the JSON type of its column. Text that does not fit is sent as it is: the gateway
  * refuses it with a reason.
  */
-function typedValue({ udt_name }: ColumnInfo, text: string): unknown {
+export function typedValue({ udt_name }: ColumnInfo, text: string): unknown {
   if (/^(int[24]|float[48])$/.test(udt_name)) return Number.isNaN(Number(text)) ? text : Number(text)
   if (udt_name === 'bool') return /^(true|t|1|yes)$/i.test(text)
   return text
 }
 
 /** @throws SyntaxError for text that is neither a point nor JSON */
-function geometryOf(text: string): unknown {
+export function geometryOf(text: string): unknown {
   if (text.trim() === '') return null
   const point = readPoint(text)
   return point === undefined ? JSON.parse(text) : { type: 'Point', coordinates: point }

@@ -1,5 +1,6 @@
 import { EN_EXCHANGE } from './en-exchange.js'
 import { EN_FLEET } from './en-fleet.js'
+import { EN_GRID } from './en-grid.js'
 import { EN_IMPORT } from './en-import.js'
 import { EN_MAP } from './en-map.js'
 import { EN_MODULES } from './en-modules.js'
@@ -178,6 +179,7 @@ export const EN = {
   ...EN_EXCHANGE,
 
   ...EN_FLEET,
+  ...EN_GRID,
   ...EN_IMPORT,
   ...EN_MODULES,
   ...EN_RETENTION,

@@ -1,0 +1,21 @@
+/** English texts about rows: sorting, filters, pages, export. */
+export const EN_GRID = {
+  first: 'First',
+  last: 'Last',
+  edit: 'Edit',
+  gridTotal: '{n|row|rows}',
+  gridGoTo: 'Go to row',
+  gridGo: 'Go',
+  gridFilter: 'Filter',
+  gridOperator: 'Comparison',
+  gridValue: 'Value',
+  gridClear: 'Clear all',
+  gridRemoveFilter: 'Remove the filter {text}',
+  opContains: 'contains',
+  opEmpty: 'is empty',
+  opFilled: 'is not empty',
+  gridExport: 'Export these rows',
+  gridSaving: 'The file is being made',
+  gridRemoveSure: 'This removes {n|row|rows} from the dataset. Citations still have it.',
+  gridRemoved: '{n|row was|rows were} removed.',
+} as const

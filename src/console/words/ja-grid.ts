@@ -1,0 +1,21 @@
+/** Japanese texts about rows: sorting, filters, pages, export. */
+export const JA_GRID = {
+  first: '最初',
+  last: '最後',
+  edit: '編集',
+  gridTotal: '{n} 行',
+  gridGoTo: '行番号',
+  gridGo: '移動',
+  gridFilter: '絞り込む',
+  gridOperator: '比較',
+  gridValue: '値',
+  gridClear: 'すべて解除',
+  gridRemoveFilter: '絞り込み条件「{text}」を解除',
+  opContains: '含む',
+  opEmpty: '空',
+  opFilled: '空でない',
+  gridExport: 'この行をエクスポート',
+  gridSaving: 'ファイルを作成中',
+  gridRemoveSure: 'データセットから {n} 行を削除します。引用には残ります。',
+  gridRemoved: '{n} 行を削除しました。',
+} as const
