@@ -19,6 +19,7 @@ import { addKeyCommands } from './keys/key.js'
 import { addSessionCommands } from './keys/session.js'
 import { addMapCommands } from './maps/map.js'
 import { addModelCommands } from './models/model.js'
+import { addDemoCommand } from './serving/demo-route.js'
 import { addInitCommand } from './serving/init.js'
 import { addServeCommand } from './serving/serve.js'
 import { addDoctorCommand } from './support/doctor.js'
@@ -94,6 +95,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
     // runCli writes errors, as one line
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: ignore, outputError: ignore })
   addServeCommand(program, io, deps)
+  addDemoCommand(program, io, deps)
   addInitCommand(program, io, deps)
   addKeyCommands(program, io, deps)
   addSessionCommands(program, io, deps)

@@ -3,7 +3,7 @@ import { faultNotice } from './core/parts.js'
 import { loadFacts, session, wasReloaded, whenSessionChanges } from './core/session.js'
 import { loadSettings, onSettings } from './core/settings.js'
 import { shell } from './shell.js'
-import { signInPage } from './sign-in.js'
+import { signInByLink, signInPage } from './sign-in.js'
 
 void start()
 
@@ -41,5 +41,6 @@ async function start(): Promise<void> {
     show()
   })
   onSettings(show)
+  await signInByLink()
   show()
 }

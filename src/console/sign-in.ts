@@ -1,7 +1,7 @@
 import { appearance } from './appearance.js'
 import { h } from './core/dom.js'
 import { t } from './core/i18n.js'
-import { field, select, statusLine } from './core/parts.js'
+import { faultText, field, select, statusLine } from './core/parts.js'
 import { fault, isFault, readAnswer, rpcFault } from './core/rpc.js'
 import { signedIn } from './core/session.js'
 
@@ -31,6 +31,8 @@ export function signInPage(why: 'ended' | 'reloaded' | undefined) {
   )
   const status = statusLine()
   if (why !== undefined) status.say(t(why === 'ended' ? 'sessionEnded' : 'sessionReloaded'), 'warn')
+  if (linkFault !== undefined) status.bad(linkFault)
+  linkFault = undefined
   const submit = h('button', { class: 'button main' }, t('signIn'))
   const onsubmit = async (event: Event) => {
     event.preventDefault()
@@ -58,6 +60,34 @@ export function signInPage(why: 'ended' | 'reloaded' | undefined) {
     element: h('main', { class: 'sign-in' }, form),
     focus: () => keyId.focus(),
     close: () => undefined,
+  }
+}
+
+/** Fault of the link through which the page was opened. */
+let linkFault: string | undefined
+
+/** Signs in by the code of a one-time link, `#sign-in=CODE`, which is taken out of the address first. */
+export async function signInByLink(): Promise<void> {
+  const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1]
+  if (code === undefined) return
+  history.replaceState(null, '', `${location.pathname}#/`)
+  try {
+    const response = await fetch('/console/sign-in', {
+      method: 'POST',
+      credentials: 'omit',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ code }),
+    })
+    const { result, error } = await readAnswer(response)
+    if (error !== undefined) throw rpcFault(response.status, error)
+    const { access_token, api_key, expires_in } = result as {
+      access_token: string
+      api_key: string
+      expires_in: number
+    }
+    signedIn({ token: access_token, keyId: api_key, endsAtMs: Date.now() + expires_in * 1000 })
+  } catch (error) {
+    linkFault = isFault(error) && error.status === 401 ? t('linkUsed') : faultText(error)
   }
 }
 

@@ -42,6 +42,8 @@ export interface DataLayout {
   keyFile: string
   /** first admin key and its secret, as headers; written by a first start that has no terminal */
   firstKeyFile: string
+  /** files of `serve --demo`: a request, the headers that authenticate it, the address of the gateway */
+  demoDir: string
   /** present from the first damaged page of a database on, see `damage-note.ts` */
   damageNote: string
 }
@@ -75,6 +77,7 @@ export function layoutOf(dataDir: string, keyFile?: string): DataLayout {
     dataprocDir: path.join(root, 'dataproc'),
     keyFile: keyFile ?? path.join(root, 'secret.key'),
     firstKeyFile: path.join(root, 'first-admin-key'),
+    demoDir: path.join(root, 'demo'),
     damageNote: path.join(root, 'damage.json'),
   }
 }

@@ -16,6 +16,7 @@ import { createRefusalSampler } from './refusals.js'
 import { reload, renewTlsOnChange } from './reload.js'
 import { createRoutes } from './routes.js'
 import { openServices, type Services } from './services.js'
+import { createSignInLinks } from './sign-in-links.js'
 import { createVitals } from './vitals.js'
 import { watchMaps } from './watch-maps.js'
 
@@ -86,6 +87,7 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
       },
     }),
   })
+  const signInLinks = createSignInLinks({ ...services.shared, config, log })
   const app = createRoutes({
     config,
     log,
@@ -95,6 +97,7 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
     metrics,
     refusals,
     backend,
+    signInLinks,
     isDraining: () => isDraining,
   })
   const watches = [
@@ -107,6 +110,7 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
     routes: app.routes.map(({ method, path }) => ({ verb: method, path })),
     reload: (next) => reload(config, next, { server, maps: services.maps }),
     isAlive: createVitals(services.threads),
+    offerSignIn: signInLinks.offer,
     stop: () => (stopped ??= stop()),
   }
 

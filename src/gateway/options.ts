@@ -39,6 +39,8 @@ export interface Gateway {
   reload(next: Config): Promise<string[]>
   /** true when the worker threads answer within `limitMs`, or are known to be busy */
   isAlive(limitMs: number): Promise<boolean>
+  /** makes the code of a link that signs a key in to the console, once and within ten minutes; a hub has none */
+  offerSignIn?(keyId: string): string
   /** refuses new calls with 503, lets running ones end, closes everything */
   stop(): Promise<void>
 }

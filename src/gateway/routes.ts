@@ -28,6 +28,7 @@ import { addUploadRoute } from '../http/model-files/upload.js'
 import { addOgcRoutes } from '../http/ogc-routes.js'
 import { addProxyRoutes } from '../http/proxy-routes.js'
 import { addRpcRoutes } from '../http/rpc-routes.js'
+import { addSignInRoute } from '../http/sign-in-route.js'
 import type { Log } from '../log.js'
 import { refuseOgc } from '../ogc/answer.js'
 import {
@@ -43,6 +44,7 @@ import { addMapTiles } from './map-tiles.js'
 import { ogcByReaders } from './ogc.js'
 import { describeHttp } from './openapi.js'
 import type { Services } from './services.js'
+import type { SignInLinks } from './sign-in-links.js'
 
 interface RoutesOptions {
   readonly config: Config
@@ -55,6 +57,7 @@ interface RoutesOptions {
   readonly refusals: LineSampler<'strangers' | 'callers'>
   /** absent when modules run on this device */
   readonly backend: DataprocBackend | undefined
+  readonly signInLinks: SignInLinks
   isDraining(): boolean
 }
 
@@ -77,6 +80,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   addHealthRoutes(app, { readiness, isDraining })
   addDocumentRoute(app, '/openrpc.json', () => describeApis(apis, version))
   addDocumentRoute(app, '/openapi.json', () => describeHttp(config, apis, version))
+  addSignInRoute(app, { calls, open: options.signInLinks.open }) // before the files of the console
   addConsoleRoutes(app, {
     facts: consoleFacts(config, version),
     readFile: (name) => readAsset(`console/${name}`),

@@ -92,6 +92,15 @@ t.test('console: calls a method in the API explorer', { skip }, async (t) => {
   await page.getByRole('link', { name: 'routing.list_maps' }).click()
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText(/"name": "town"/).waitFor()
+  await goTo('#/api')
+  await page.getByLabel('Filter').fill('route')
+  await page.getByRole('link', { name: 'routing.dijkstra', exact: true }).click()
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.locator('.notice.good', { hasText: /^HTTP 200/ }).waitFor()
+  await page.getByText(/"max_risk"/).waitFor()
+  await page.locator('textarea[name=params]').fill('[{}]')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.locator('.notice.bad', { hasText: /^HTTP 200 · \d+ ms · INVALID_PARAMS: / }).waitFor()
   t.same(complaints, [])
 })
 
@@ -115,4 +124,20 @@ t.test('console: lists the sessions of the key, and ends another one and its own
   await rows.filter({ hasText: 'This session' }).getByRole('button').click()
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
   t.same(complaints, [])
+})
+
+t.test('console: a one-time link signs in once and leaves the address', { skip }, async (t) => {
+  const gateway = await townGateway(t)
+  const browser = await startBrowser(t)
+  const code = gateway.gateway.offerSignIn?.(gateway.admin.apiKey)
+  const open = async () => {
+    const page = await (await browser.newContext({ locale: 'en-GB' })).newPage()
+    await page.goto(`${gateway.url}/console/#sign-in=${code}`)
+    return page
+  }
+  const page = await open()
+  await page.getByRole('link', { name: 'Tables' }).waitFor()
+  t.notMatch(page.url(), /sign-in/)
+  const second = await open()
+  await second.getByText('This link has been used, or is older than ten minutes.').waitFor()
 })

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { hashSecret } from '../../auth/secret.js'
 import type { Config } from '../../config/config.js'
 import { DEMO } from '../../demo/town.js'
@@ -10,26 +12,30 @@ import { FLOOD } from './demo.js'
 /**
  * Sensitivities that make level 10 10,000 times as slow, so that it is used only where there is no other way.
  */
-const AVOID_FLOOD = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9999]
+export const AVOID_FLOOD = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9999]
 /** A time within the flood. */
 const DURING_FLOOD = '2026-01-01 00:00:00Z'
-/**
- * Lifetime of the token in the printed commands, for starts after the first, when the secret is no longer
- * known.
- */
+/** Lifetime of the session of the files, s. */
 const TOKEN_LIFE_S = 86_400
 
+/** Files of a request to try, which `curl` and `demo route` send. */
+export interface Sample {
+  readonly headersFile: string
+  readonly requestFile: string
+  readonly url: string
+}
+
 /**
- * Flags of curl that authenticate the printed commands: the key and its secret at the first start, later a
- * session of the same key. Undefined when all admin keys are revoked.
+ * Writes a request for a route around the flood, and a session of an admin key that may send it, to files that this
+ * user alone can read. Undefined when all admin keys are revoked.
  */
-export async function demoFlags(
+export async function writeSample(
+  url: string,
   layout: DataLayout,
   config: Config,
-  { apiKey, secret }: { apiKey: string | null; secret: string | null },
-): Promise<string | undefined> {
+  { apiKey }: { apiKey: string | null },
+): Promise<Sample | undefined> {
   if (apiKey === null) return undefined
-  if (secret !== null) return `-H 'APIKey: ${apiKey}' -H 'Secret: ${secret}'`
   const token = randomUUID()
   const state = await openState(layout.stateDb)
   try {
@@ -43,7 +49,50 @@ export async function demoFlags(
   } finally {
     await state.close()
   }
-  return `-H '${config.service.headerPrefix}-Session-Token: ${token}'`
+  const sample = sampleOf(layout, apiOf(url, config))
+  mkdirSync(layout.demoDir, { recursive: true, mode: 0o700 })
+  const write = (file: string, text: string) => writeFileSync(file, text, { mode: 0o600 })
+  write(
+    sample.headersFile,
+    `${config.service.headerPrefix}-Session-Token: ${token}\nContent-Type: application/json\n`,
+  )
+  write(sample.requestFile, `${JSON.stringify(routeRequest({ [FLOOD]: AVOID_FLOOD }), null, 2)}\n`)
+  write(urlFile(layout), sample.url)
+  return sample
+}
+
+/** Finds the files that a running gateway has written; undefined when there are none. */
+export function findSample(layout: DataLayout): Sample | undefined {
+  return existsSync(urlFile(layout)) ? sampleOf(layout, readFileSync(urlFile(layout), 'utf8')) : undefined
+}
+
+function sampleOf({ demoDir }: DataLayout, url: string): Sample {
+  return {
+    url,
+    headersFile: path.join(demoDir, 'headers'),
+    requestFile: path.join(demoDir, 'route.json'),
+  }
+}
+
+function urlFile({ demoDir }: DataLayout): string {
+  return path.join(demoDir, 'url')
+}
+
+function apiOf(url: string, { service }: Config): string {
+  return `${url}/api/v1/${service.apiName}api/jsonrpc`
+}
+
+/** Request for the route across the demo's town. @param themes sensitivities by theme */
+export function routeRequest(themes: object): object {
+  return rpc('routing.dijkstra', [
+    {
+      themes,
+      start_lonlat: DEMO.start,
+      goal_lonlat: DEMO.goal,
+      start_datetime: DURING_FLOOD,
+      map: DEMO.mapName,
+    },
+  ])
 }
 
 /**
@@ -51,18 +100,8 @@ export async function demoFlags(
  *
  * @param flags flags of curl that authenticate
  */
-export function demoLines(url: string, { service }: Config, flags: string): string {
-  const api = `${url}/api/v1/${service.apiName}api/jsonrpc`
-  const route = (themes: object) =>
-    rpc('routing.dijkstra', [
-      {
-        themes,
-        start_lonlat: DEMO.start,
-        goal_lonlat: DEMO.goal,
-        start_datetime: DURING_FLOOD,
-        map: DEMO.mapName,
-      },
-    ])
+export function demoLines(url: string, config: Config, flags: string): string {
+  const api = apiOf(url, config)
   const flood = rpc('mapserv.riskmap', {
     type: 'Feature',
     geometry: boxPolygon(DEMO.bbox),
@@ -70,9 +109,9 @@ export function demoLines(url: string, { service }: Config, flags: string): stri
   })
   return [
     '# fastest route over the river, through the flood',
-    curl(api, flags, route({})),
+    curl(api, flags, routeRequest({})),
     '# the same route, avoiding the flood',
-    curl(api, flags, route({ [FLOOD]: AVOID_FLOOD })),
+    curl(api, flags, routeRequest({ [FLOOD]: AVOID_FLOOD })),
     '# cells of the flood',
     curl(api, flags, flood),
     '',

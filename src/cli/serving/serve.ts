@@ -6,17 +6,18 @@ import { type DataLayout, layoutOf, makeDirectories } from '../../files/layout.j
 import type { HubRequest } from '../../fleet/member/join-hub.js'
 import { createGateway } from '../../gateway/app.js'
 import type { Gateway } from '../../gateway/options.js'
-import type { Log } from '../../log.js'
+import type { Log, LogLevel } from '../../log.js'
 import { lockDirectory } from '../../storage/sqlite/connection/lock.js'
 import { refuseLoss } from '../../storage/sqlite/connection/refuse-loss.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { findSettings, type RunSettings, readSettings } from '../settings.js'
 import { prepareDemo } from './demo.js'
-import { demoFlags, demoLines } from './demo-lines.js'
+import { demoLines, writeSample } from './demo-lines.js'
 import { oneAtATime } from './one-at-a-time.js'
 import { type Prepared, prepareDataDir } from './prepare.js'
 import { createNotifier, type Notifier } from './sd-notify.js'
+import { terminalPage } from './terminal-page.js'
 
 /** Flags of `serve`; they override the environment and the settings file, also at a reload. */
 interface ServeOptions extends GlobalOptions {
@@ -49,7 +50,7 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
   const settings = readSettings(options, deps, flagsOf(options))
   deps.makeFilesPrivate()
   deps.keepHeapSmall()
-  const log = deps.createLog(settings.config.log.level)
+  const log = deps.createLog(levelOf(settings, options, io))
   const layout = layoutOf(settings.dataDir, settings.config.encryption.keyFile)
   const isHub = settings.config.role === 'hub'
   if (isHub && options.demo === true) throw usageError('--demo is for gateways, found the role hub')
@@ -72,9 +73,8 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
     const manager = createNotifier(deps.env, log)
     const stopWatchdog = manager.startWatchdog(gateway.isAlive)
     await manager.ready(`serving ${gateway.url}`)
-    printReady(gateway, prepared, { options, layout, log }, io)
-    if (options.demo === true && options.json !== true)
-      await printDemo(gateway, prepared, layout, settings, io)
+    const parts = { options, where: { env: deps.env, cwd: deps.cwd }, layout, log, config: settings.config }
+    await printReady(gateway, prepared, parts, io)
     const stopReloads = deps.onSignal(
       'SIGHUP',
       oneAtATime(() => reload(gateway, manager, options, log, deps), RELOAD_PAUSE_MS),
@@ -86,6 +86,12 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
   } finally {
     lock.release()
   }
+}
+
+/** Level of the log: who tries the demo on a terminal reads the page that it prints, not events. */
+function levelOf({ config }: RunSettings, { demo, json }: ServeOptions, io: CliIo): LogLevel {
+  const isPage = demo === true && json !== true && io.stdout.isTTY === true
+  return isPage && config.log.level === 'info' ? 'warn' : config.log.level
 }
 
 async function startGateway(
@@ -138,14 +144,15 @@ function advice(error: unknown, host: string, port: number): string {
 
 /**
  * Prints the address once the gateway answers. With `--json` it is exactly one line, which scripts wait for.
- * The secret of a first start is printed to a terminal only.
+ * The secret of a first start is printed to a terminal only, and so is the link that signs in.
  */
-function printReady(
+async function printReady(
   gateway: Gateway,
-  { apiKey, secret }: Prepared,
-  { options, layout, log }: { options: ServeOptions; layout: DataLayout; log: Log },
+  prepared: Prepared,
+  { options, layout, log, config, where }: ReadyParts,
   io: CliIo,
-): void {
+): Promise<void> {
+  const { apiKey, secret } = prepared
   const isTerminal = io.stdout.isTTY === true
   const secretFile = secret === null || isTerminal ? null : layout.firstKeyFile
   if (secretFile !== null)
@@ -155,31 +162,33 @@ function printReady(
     printJson(io, { event: 'ready', url: gateway.url, ...(secret === null ? {} : shown) })
     return
   }
+  const isDemo = options.demo === true
+  const sample = isDemo ? await writeSample(gateway.url, layout, config, prepared) : undefined
+  if (isTerminal) {
+    const code = apiKey === null ? undefined : gateway.offerSignIn?.(apiKey)
+    const link = code === undefined ? null : `${gateway.url}/console/#sign-in=${code}`
+    io.stdout.write(terminalPage({ url: gateway.url, link, apiKey, secret, sample, ...where }))
+    return
+  }
   if (secretFile !== null) io.stdout.write(`First start: ${firstKeyText(secretFile)}\n`)
-  else if (secret !== null)
-    io.stdout.write(
-      `First start: this admin key is shown once, copy it.\n  APIKey: ${apiKey}\n  Secret: ${secret}\n`,
-    )
   io.stdout.write(
     `Fieldgate serves ${gateway.url} (press Ctrl-C to stop)\nConsole: ${gateway.url}/console/\n`,
   )
+  if (isDemo && existsSync(layout.firstKeyFile))
+    io.stdout.write(`Try:\n${demoLines(gateway.url, config, `-H @'${layout.firstKeyFile}'`)}`)
+}
+
+/** Parts of the start that what is printed depends on. */
+interface ReadyParts {
+  readonly options: ServeOptions
+  readonly where: Pick<CliDeps, 'env' | 'cwd'>
+  readonly layout: DataLayout
+  readonly log: Log
+  readonly config: RunSettings['config']
 }
 
 function firstKeyText(file: string): string {
   return `the admin key and its secret are in ${file}, which this user alone can read: copy them, then delete the file`
-}
-
-async function printDemo(
-  gateway: Gateway,
-  prepared: Prepared,
-  layout: DataLayout,
-  { config }: RunSettings,
-  io: CliIo,
-): Promise<void> {
-  const flags = io.stdout.isTTY
-    ? await demoFlags(layout, config, prepared)
-    : existsSync(layout.firstKeyFile) && `-H @'${layout.firstKeyFile}'`
-  if (flags) io.stdout.write(`Try:\n${demoLines(gateway.url, config, flags)}`)
 }
 
 /**

@@ -1,4 +1,5 @@
-import { exampleOf, type Schema, typeOf } from '../api/example.js'
+import { type ExampleFacts, exampleOf, type Schema, typeOf } from '../api/example.js'
+import { readExampleFacts } from '../api/example-facts.js'
 import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
@@ -25,7 +26,7 @@ export function apiPage([chosen]: readonly string[]): Page {
     loaded(async () => {
       const { methods } = (await getJson('/openrpc.json')) as { methods: OpenRpcMethod[] }
       const method = methods.find(({ name }) => name === chosen)
-      return method === undefined ? methodList(methods) : methodView(method)
+      return method === undefined ? methodList(methods) : methodView(method, await readExampleFacts())
     }),
   )
   return { title: chosen ?? t('navApi'), element }
@@ -36,7 +37,9 @@ function methodList(methods: readonly OpenRpcMethod[]): HTMLElement[] {
   const box = h('div')
   const show = () => {
     const wanted = filter.value.toLowerCase()
-    const found = methods.filter(({ name, summary }) => `${name} ${summary}`.toLowerCase().includes(wanted))
+    const found = methods.filter(({ name, summary, 'x-scope': scope }) =>
+      `${name} ${summary} ${scope}`.toLowerCase().includes(wanted),
+    )
     fill(
       box,
       table(
@@ -55,7 +58,7 @@ function methodList(methods: readonly OpenRpcMethod[]): HTMLElement[] {
   return [field(t('filter'), filter), box]
 }
 
-function methodView(method: OpenRpcMethod): HTMLElement[] {
+function methodView(method: OpenRpcMethod, known: ExampleFacts): HTMLElement[] {
   const { name, summary, params, errors, 'x-path': path, 'x-scope': scope } = method
   return [
     h('p', {}, h('a', { href: '#/api' }, `← ${t('methods')}`)),
@@ -70,7 +73,7 @@ function methodView(method: OpenRpcMethod): HTMLElement[] {
       t('none'),
     ),
     h('h3', {}, t('tryIt')),
-    tryForm(method),
+    tryForm(method, known),
     h('h3', {}, t('errors')),
     table(
       t('errors'),
@@ -105,11 +108,14 @@ function parameterRows(params: OpenRpcMethod['params']): (string | HTMLElement)[
   ])
 }
 
-function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod): HTMLElement {
+function tryForm(
+  { name, params, paramStructure, 'x-path': path }: OpenRpcMethod,
+  known: ExampleFacts,
+): HTMLElement {
   const input = h('textarea', {
     name: 'params',
     spellcheck: 'false',
-    value: JSON.stringify(exampleParams(params, paramStructure), null, 2),
+    value: JSON.stringify(exampleParams(params, paramStructure, known), null, 2),
   })
   const answer = h('pre', { 'aria-live': 'polite', tabindex: 0, hidden: true })
   const curl = h('pre', { tabindex: 0 })
@@ -129,8 +135,9 @@ function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod
       return status.bad(t('badJson', { reason: error instanceof Error ? error.message : '' }))
     }
     try {
-      const { line, text } = await post(path, body(params))
-      status.say(line)
+      const { line, text, fault } = await post(path, body(params))
+      if (fault === undefined) status.good(line)
+      else status.bad(`${line} · ${fault}`)
       answer.hidden = false
       answer.textContent = pretty(text)
     } catch (error) {
@@ -148,14 +155,28 @@ function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod
   )
 }
 
-/** Sends a request. @returns its answer, and a line with its status and duration */
-async function post(path: string, body: string): Promise<{ line: string; text: string }> {
+/** Sends a request. @returns its answer, a line with its status and duration, and what was refused */
+async function post(
+  path: string,
+  body: string,
+): Promise<{ line: string; text: string; fault: string | undefined }> {
   const startedAt = performance.now()
   const headers = { 'Content-Type': 'application/json' }
   const response = await request(path, { method: 'POST', headers, body })
   const text = await response.text()
   const n = Math.round(performance.now() - startedAt)
-  return { line: `HTTP ${response.status} · ${t('tookMs', { n })}`, text }
+  return { line: `HTTP ${response.status} · ${t('tookMs', { n })}`, text, fault: faultOf(response.ok, text) }
+}
+
+/** Name and message of the error in an answer; undefined when it has none. */
+function faultOf(isOk: boolean, text: string): string | undefined {
+  if (isOk && text.length > MOST_CHARS) return undefined
+  try {
+    const { error }: { error?: { message: string; data?: { name?: string } } } = JSON.parse(text)
+    return error === undefined ? undefined : `${error.data?.name ?? t('failed')}: ${error.message}`
+  } catch {
+    return isOk ? undefined : t('failed')
+  }
 }
 
 function curlLine(path: string, body: string): string {
@@ -178,13 +199,16 @@ function curlDetails(curl: HTMLElement): HTMLElement {
 function exampleParams(
   params: OpenRpcMethod['params'],
   paramStructure: OpenRpcMethod['paramStructure'],
+  known: ExampleFacts,
 ): unknown {
   const byName = Object.fromEntries(
-    params.filter(({ required }) => required).map((param) => [param.name, exampleOf(param.schema)]),
+    params
+      .filter(({ required }) => required)
+      .map((param) => [param.name, exampleOf(param.schema, known, param.name)]),
   )
   const [only] = params
   const isWhole = params.length === 1 && only?.name === 'params'
-  const whole = isWhole && only !== undefined ? exampleOf(only.schema) : byName
+  const whole = isWhole && only !== undefined ? exampleOf(only.schema, known) : byName
   return paramStructure === 'by-position' && isWhole ? [whole] : whole
 }
 

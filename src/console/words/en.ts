@@ -43,6 +43,7 @@ export const EN = {
   sessionReloaded:
     'Reloading the page has ended the session. Sign in again; the map keeps its question in the address.',
   wrongKey: 'The API key or the secret is wrong, or the key has been revoked.',
+  linkUsed: 'This link has been used, or is older than ten minutes. Sign in with an API key.',
   loading: 'Loading',
   failed: 'The request failed',
   networkFault:

@@ -41,6 +41,7 @@ export const JA: Words = {
   sessionReloaded:
     'ページの再読み込みによりセッションが終了しました。もう一度サインインしてください。地図の条件はアドレスに残っています。',
   wrongKey: 'API キーまたはシークレットが正しくないか、API キーが失効しています。',
+  linkUsed: 'このリンクは使用済みか、発行から 10 分を過ぎています。API キーでサインインしてください。',
   loading: '読み込み中',
   failed: 'リクエストに失敗しました',
   networkFault:

@@ -58,14 +58,30 @@ t.test('serve --json: one line when ready; only the first start prints the admin
   t.equal((await stop(second.running, 'SIGINT')).code, 0)
 })
 
-t.test('serve: prints the address, and the admin key on the first start only', async (t) => {
-  const running = start(t, t.testdir())
-  await printed(running, /Fieldgate serves http:/)
-  t.match(
-    running.stdout(),
-    /shown once, copy it\.\n {2}APIKey: \S+\n {2}Secret: fgs_\S+\nFieldgate serves http:\/\/127\.0\.0\.1:\d+/,
-  )
+t.test('serve: a terminal shows the address, a link that signs in once, and the key once', async (t) => {
+  const cwd = t.testdir()
+  const running = start(t, cwd)
+  await printed(running, /shown this once/)
+  const page = running.stdout()
+  t.match(page, /\n {2}API key {2}\S{36}\n {2}Secret {3}fgs_\S+\n/)
+  const [, url = '', code = ''] = /Sign in {2}(http:\S+)\/console\/#sign-in=(\S+)/.exec(page) ?? []
+  const exchange = async (body: string) => {
+    const response = await fetch(`${url}/console/sign-in`, { method: 'POST', body })
+    return { status: response.status, body: (await response.json()) as { result?: { access_token: string } } }
+  }
+  t.equal((await exchange('{"code":"guess"}')).status, 401)
+  t.equal((await exchange('no JSON')).status, 401)
+  const { status, body } = await exchange(JSON.stringify({ code }))
+  t.equal(status, 200)
+  const headers = { 'Svc-Session-Token': body.result?.access_token ?? '' }
+  t.equal((await post(url + SESSION, verify, headers)).status, 200, 'the session works')
+  t.equal((await exchange(JSON.stringify({ code }))).status, 401, 'the link works once')
   t.equal((await stop(running)).code, 0)
+  t.notMatch(running.stderr(), new RegExp(code), 'it is not logged')
+  const again = start(t, cwd)
+  await printed(again, /within ten minutes/)
+  t.notMatch(again.stdout(), /fgs_/)
+  await stop(again)
 })
 
 t.test('serve: without a terminal the secret is in a private file, which the log names', async (t) => {
@@ -209,51 +225,84 @@ t.test('serve: SIGHUP applies the settings that can change and names the others'
   t.equal((await stop(running)).code, 0, 'and it serves on')
 })
 
-t.test('serve --demo: the printed commands work, and the second route avoids the flood', async (t) => {
+t.test('serve --demo: a terminal shows one line to try, which works, and no log line', async (t) => {
   const cwd = t.testdir()
   const running = start(t, cwd, ['--demo'])
-  await printed(running, /# cells of the flood\ncurl .*\n/)
-  const answers = []
-  for (const { url, headers, body } of curlLines(running.stdout()))
-    answers.push(await post(url, body, headers))
-  t.same(
-    answers.map(({ status }) => status),
-    [200, 200, 200],
+  await printed(running, /fieldgate demo route\n.*\n/)
+  t.equal(running.stderr(), '', 'no log line between')
+  t.match(
+    running.stdout(),
+    /\n {11}curl -s -H @'data\/demo\/headers' -d @'data\/demo\/route\.json' http:\/\/127\.0\.0\.1:\d+\/api\/v1\/svcapi\/jsonrpc\n/,
   )
-  t.same(
-    answers.map(({ body }) => body.error),
-    [undefined, undefined, undefined],
+  t.notMatch(running.stdout(), /Session-Token/, 'no secret on a command line')
+  t.equal(statSync(path.join(cwd, 'data/demo/headers')).mode & 0o777, 0o600)
+  const told = await cli(cwd, ['demo', 'route', '--data-dir', 'data'])
+  t.match(
+    told.stdout,
+    /^Fastest: +\d+\.\d km, \d+ min \d\d s, highest risk 10\nAround the flood: \d+\.\d km, .*, highest risk 0\n$/,
   )
-  const [through, round, flood] = answers.map(({ body }) => body.result)
-  const boxes = flood.features.map((feature: Cell) => boxOf(feature.geometry.coordinates[0]))
-  t.ok(boxes.length > 5 && flood.features.every((feature: Cell) => feature.properties.risk === 10))
-  t.ok(isInside(through, boxes), 'the first route crosses the flood')
-  t.notOk(isInside(round, boxes), 'the second does not')
-  t.ok(round.length > through.length && round.max_risk === 0)
-  const [first] = curlLines(running.stdout())
-  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'model_store.list', params: {} })
-  const stores = await post(
-    `${new URL(first?.url ?? '').origin}/api/v2/model_store/jsonrpc`,
-    list,
-    first?.headers ?? {},
+  const { fastest, around } = JSON.parse(
+    (await cli(cwd, ['demo', 'route', '--data-dir', 'data', '--json'])).stdout,
   )
-  t.match(stores.body.result, [{ model_store_ddc: 'demo' }], 'a model store to try')
+  t.ok(around.length > fastest.length)
   await stop(running)
-
-  const maps = path.join(cwd, 'data/maps')
-  const before = readdirSync(maps).map((name) => [name, statSync(path.join(maps, name)).mtimeMs])
-  const again = start(t, cwd, ['--demo'])
-  await printed(again, /# cells of the flood\ncurl .*\n/)
-  t.match(again.stdout(), /Svc-Session-Token/, 'the secret is not known any more')
-  for (const { url, headers, body } of curlLines(again.stdout()))
-    t.equal((await post(url, body, headers)).status, 200)
-  t.same(
-    readdirSync(maps).map((name) => [name, statSync(path.join(maps, name)).mtimeMs]),
-    before,
-    'made once',
-  )
-  await stop(again)
+  t.match(await cli(cwd, ['demo', 'route', '--data-dir', 'data']), {
+    code: 1,
+    stderr: /the demo does not answer at http.*: start it with serve --demo/,
+  })
+  t.match(await cli(cwd, ['demo', 'route', '--data-dir', 'other']), {
+    code: 1,
+    stderr: /there is no demo here/,
+  })
 })
+
+t.test(
+  'serve --demo: without a terminal the printed commands work, and the second route avoids the flood',
+  async (t) => {
+    const cwd = t.testdir()
+    const running = start(t, cwd, ['--demo'], false)
+    await printed(running, /# cells of the flood\ncurl .*\n/)
+    const answers = []
+    for (const { url, headers, body } of curlLines(running.stdout()))
+      answers.push(await post(url, body, headers))
+    t.same(
+      answers.map(({ status }) => status),
+      [200, 200, 200],
+    )
+    t.same(
+      answers.map(({ body }) => body.error),
+      [undefined, undefined, undefined],
+    )
+    const [through, round, flood] = answers.map(({ body }) => body.result)
+    const boxes = flood.features.map((feature: Cell) => boxOf(feature.geometry.coordinates[0]))
+    t.ok(boxes.length > 5 && flood.features.every((feature: Cell) => feature.properties.risk === 10))
+    t.ok(isInside(through, boxes), 'the first route crosses the flood')
+    t.notOk(isInside(round, boxes), 'the second does not')
+    t.ok(round.length > through.length && round.max_risk === 0)
+    const [first] = curlLines(running.stdout())
+    const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'model_store.list', params: {} })
+    const stores = await post(
+      `${new URL(first?.url ?? '').origin}/api/v2/model_store/jsonrpc`,
+      list,
+      first?.headers ?? {},
+    )
+    t.match(stores.body.result, [{ model_store_ddc: 'demo' }], 'a model store to try')
+    await stop(running)
+
+    const maps = path.join(cwd, 'data/maps')
+    const before = readdirSync(maps).map((name) => [name, statSync(path.join(maps, name)).mtimeMs])
+    const again = start(t, cwd, ['--demo'], false)
+    await printed(again, /# cells of the flood\ncurl .*\n/)
+    for (const { url, headers, body } of curlLines(again.stdout()))
+      t.equal((await post(url, body, headers)).status, 200)
+    t.same(
+      readdirSync(maps).map((name) => [name, statSync(path.join(maps, name)).mtimeMs]),
+      before,
+      'made once',
+    )
+    await stop(again)
+  },
+)
 
 t.test('serve: starts despite a map file that is not a map', async (t) => {
   const cwd = t.testdir()
@@ -277,11 +326,21 @@ function curlLines(text: string): { url: string; headers: Record<string, string>
     .filter((line) => line.startsWith('curl '))
     .map((line) => ({
       url: line.slice(line.lastIndexOf(' ') + 1),
-      headers: Object.fromEntries(
-        [...line.matchAll(/-H '([^:']+): ([^']*)'/g)].map((match) => [match[1], match[2]]),
-      ),
+      headers: {
+        ...Object.fromEntries(
+          [...line.matchAll(/-H '([^:']+): ([^']*)'/g)].map((match) => [match[1], match[2]]),
+        ),
+        ...headersOf(/-H @'([^']+)'/.exec(line)?.[1]),
+      },
       body: /-d '([^']*)'/.exec(line)?.[1] ?? '',
     }))
+}
+
+/** Headers in a file. */
+function headersOf(file: string | undefined): Record<string, string> {
+  if (file === undefined) return {}
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  return Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]))
 }
 
 function boxOf(ring: [number, number][] = []): [number, number, number, number] {
