@@ -40,7 +40,7 @@ export function exampleOf(schema: Schema, facts: ExampleFacts, name = '', depth 
   if (type === 'object' || schema.properties !== undefined) return objectOf(schema, facts, depth)
   if (type === 'number' || type === 'integer') return schema.minimum ?? (schema.exclusiveMinimum ?? 0) + 1
   if (type === 'boolean') return false
-  if (type === 'string') return textOf(schema)
+  if (type === 'string') return textOf(schema, name)
   return null
 }
 
@@ -65,8 +65,8 @@ function objectOf({ properties = {}, required = [] }: Schema, facts: ExampleFact
   return Object.fromEntries(wanted)
 }
 
-function textOf({ format, description = '' }: Schema): string {
-  if (/YYYY-MM-DD/.test(description)) return '2026-01-01 00:00:00+09'
+function textOf({ format, description = '' }: Schema, name: string): string {
+  if (/YYYY-MM-DD/.test(description) || name.endsWith('_datetime')) return '2026-01-01 00:00:00+09'
   return format === 'uuid' ? '00000000-0000-4000-8000-000000000000' : ''
 }
 
