@@ -87,7 +87,7 @@ export async function signInByLink(): Promise<void> {
     }
     signedIn({ token: access_token, keyId: api_key, endsAtMs: Date.now() + expires_in * 1000 })
   } catch (error) {
-    linkFault = isFault(error) && error.status === 401 ? t('linkUsed') : faultText(error)
+    linkFault = isFault(error) && error.status === 404 ? t('linkUsed') : faultText(error)
   }
 }
 

@@ -1,14 +1,16 @@
 import type { Config } from '../config/config.js'
 import { emptyTempDir, layoutOf, makeDirectories } from '../files/layout.js'
-import { createMetrics } from '../http/metrics.js'
+import { createMetrics, type Metrics } from '../http/metrics.js'
 import { createRateLimiter } from '../http/rate-limit.js'
 import { createHttpServer, type HttpServer } from '../http/server/server.js'
 import { readTls } from '../http/server/tls-pair.js'
 import { createStartingRoutes } from '../http/starting.js'
+import type { Log } from '../log.js'
 import { createApis, type GatewayContext } from './apis.js'
 import { callDeps } from './calls.js'
 import { openBackend } from './dataproc.js'
 import { watchDiskFaults } from './disk-faults.js'
+import { type FigureHistory, startHistory } from './metrics/history.js'
 import { createFamilyReader } from './metrics/reader.js'
 import type { Gateway, GatewayOptions, Opened, ServicesOptions } from './options.js'
 
@@ -87,17 +89,10 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
       },
     }),
   })
+  const history = historyOf(metrics, log)
   const signInLinks = createSignInLinks({ ...services.shared, config, log })
   const app = createRoutes({
-    config,
-    log,
-    version,
-    services,
-    calls,
-    metrics,
-    refusals,
-    backend,
-    signInLinks,
+    ...{ config, log, version, services, calls, metrics, refusals, backend, signInLinks, history },
     isDraining: () => isDraining,
   })
   const watches = [
@@ -116,6 +111,7 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
 
   async function stop(): Promise<void> {
     isDraining = true
+    history.stop()
     for (const endWatch of watches) endWatch()
     const cancelling = setTimeout(() => stopping.abort(), config.server.drainMs * CANCEL_AT_SHARE)
     await server.stop(config.server.drainMs)
@@ -127,6 +123,10 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
     await backend?.close()
     await services.close()
   }
+}
+
+function historyOf({ page }: Pick<Metrics, 'page'>, log: Log): FigureHistory {
+  return startHistory(page, (err) => log.warn({ err }, 'figures could not be sampled'))
 }
 
 function urlOf({ server }: Config, port: number): string {

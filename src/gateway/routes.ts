@@ -20,7 +20,7 @@ import { addHealthRoutes } from '../http/health-routes.js'
 import type { LineSampler } from '../http/line-sampler.js'
 import { addStreamRoute } from '../http/loader-routes.js'
 import type { Metrics } from '../http/metrics.js'
-import { addMetricsRoute, METRICS_PATH } from '../http/metrics-route.js'
+import { addHistoryRoute, addMetricsRoute, METRICS_PATH } from '../http/metrics-route.js'
 import { addDownloadRoute } from '../http/model-files/download.js'
 import { addSignatureRoute } from '../http/model-files/signature.js'
 import { addTusRoutes } from '../http/model-files/tus.js'
@@ -41,6 +41,7 @@ import {
 } from './apis.js'
 import { exportsByReaders } from './exports.js'
 import { addMapTiles } from './map-tiles.js'
+import type { FigureHistory } from './metrics/history.js'
 import { ogcByReaders } from './ogc.js'
 import { describeHttp } from './openapi.js'
 import type { Services } from './services.js'
@@ -58,6 +59,7 @@ interface RoutesOptions {
   /** absent when modules run on this device */
   readonly backend: DataprocBackend | undefined
   readonly signInLinks: SignInLinks
+  readonly history: FigureHistory
   isDraining(): boolean
 }
 
@@ -115,6 +117,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   addMapTiles(app, calls, services)
   addFeatureRoutes(app, calls, services, options)
   addMetricsRoute(app, calls, metrics, config.server.openTo.includes(METRICS_PATH))
+  addHistoryRoute(app, calls, options.history, config.server.openTo.includes(METRICS_PATH))
   return app
 }
 

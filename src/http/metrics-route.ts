@@ -1,11 +1,19 @@
 import type { Hono } from 'hono'
-import { respond } from './answer.js'
+import { documentResponse, respond } from './answer.js'
 import { admit, type CallDeps, refusingFaults } from './calls.js'
 import type { HttpEnv } from './env.js'
 import type { Metrics } from './metrics.js'
 import { refuseOtherMethods } from './refuse-methods.js'
 
 export const METRICS_PATH = '/metrics'
+const HISTORY_PATH = '/metrics/history'
+
+/** Figures of a day. */
+interface History {
+  readonly names: readonly string[]
+  readonly everyS: number
+  samples(): readonly (readonly (number | null)[])[]
+}
 
 /**
  * Adds `GET /metrics`. Any key may read it: the page holds figures and no data.
@@ -26,4 +34,21 @@ export function addMetricsRoute<C>(
     }),
   )
   refuseOtherMethods(app, METRICS_PATH, 'GET, HEAD')
+}
+
+/** Adds `GET /metrics/history`, figures of a day, for whom `/metrics` is. @param isOpen true when no key is needed */
+export function addHistoryRoute<C>(
+  app: Hono<HttpEnv>,
+  deps: CallDeps<C>,
+  history: History,
+  isOpen: boolean,
+): void {
+  app.get(HISTORY_PATH, (c) =>
+    refusingFaults(c, deps, HISTORY_PATH, async () => {
+      if (!isOpen) await admit(c, deps, 'none', { allowsBasic: true })
+      const body = { every_s: history.everyS, names: history.names, samples: history.samples() }
+      return documentResponse(body, c.get('requestId'), 200, { 'Cache-Control': 'no-store' })
+    }),
+  )
+  refuseOtherMethods(app, HISTORY_PATH, 'GET, HEAD')
 }

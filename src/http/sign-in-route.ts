@@ -42,7 +42,7 @@ async function answer<C>(c: HttpContext, { calls, open }: SignInRouteDeps<C>): P
     const { retryAfterS } = calls.limiter.countFailure(addressOf(c), null)
     if (retryAfterS !== undefined) throw tooManyFailures(retryAfterS)
     const message = 'The sign-in link is not valid: it works once, and for ten minutes'
-    throw new AppError('UNAUTHENTICATED', {}, { message })
+    throw new AppError('NOT_FOUND', {}, { message })
   }
   const { token, keyId, lifeS } = opened
   const result = { access_token: token, api_key: keyId, expires_in: lifeS }

@@ -25,7 +25,7 @@ const RULES: readonly [pattern: RegExp, scope: Endpoint['scope'], verb?: string]
   [/^\/(?:healthz|readyz|openrpc\.json|openapi\.json)$/, 'open'],
   [/^\/(?:$|console(?:$|\/))/, 'open'],
   [/^\/api\/v1\/alertapi(?:$|\/)/, 'open'],
-  [/^\/metrics$/, 'none'],
+  [/^\/metrics(?:\/history)?$/, 'none'],
   [/^\/tiles\//, 'route:read'],
   [/^\/ogc\/collections\/dataset\./, 'dataset:read'],
   [/^\/ogc(?:$|\/)/, 'loader:read'],

@@ -226,6 +226,12 @@ export const EN = {
   metricConnections: 'Connections',
   metricLatency: 'Mean request duration',
   now: 'now {value}',
+  lastValue: 'last {value}',
+  stoppedSince: 'no answer since {time}',
+  range: 'Time range',
+  range5: '5 minutes',
+  range60: '1 hour',
+  range1440: '24 hours',
   lowHigh: '{low} to {high} in {n|sample|samples}',
 
   apiIntro: 'All methods of this gateway. Calls that you send here are executed.',

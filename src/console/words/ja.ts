@@ -226,6 +226,12 @@ export const JA: Words = {
   metricConnections: '接続数',
   metricLatency: 'リクエストの平均処理時間',
   now: '現在 {value}',
+  lastValue: '最終値 {value}',
+  stoppedSince: '{time} から応答なし',
+  range: '表示期間',
+  range5: '5 分',
+  range60: '1 時間',
+  range1440: '24 時間',
   lowHigh: '{low}～{high} ({n} 回の測定)',
 
   apiIntro: 'このゲートウェイのすべてのメソッドです。ここで送信したリクエストは実際に実行されます。',

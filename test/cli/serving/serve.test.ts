@@ -69,13 +69,13 @@ t.test('serve: a terminal shows the address, a link that signs in once, and the 
     const response = await fetch(`${url}/console/sign-in`, { method: 'POST', body })
     return { status: response.status, body: (await response.json()) as { result?: { access_token: string } } }
   }
-  t.equal((await exchange('{"code":"guess"}')).status, 401)
-  t.equal((await exchange('no JSON')).status, 401)
+  t.equal((await exchange('{"code":"guess"}')).status, 404)
+  t.equal((await exchange('no JSON')).status, 404)
   const { status, body } = await exchange(JSON.stringify({ code }))
   t.equal(status, 200)
   const headers = { 'Svc-Session-Token': body.result?.access_token ?? '' }
   t.equal((await post(url + SESSION, verify, headers)).status, 200, 'the session works')
-  t.equal((await exchange(JSON.stringify({ code }))).status, 401, 'the link works once')
+  t.equal((await exchange(JSON.stringify({ code }))).status, 404, 'the link works once')
   t.equal((await stop(running)).code, 0)
   t.notMatch(running.stderr(), new RegExp(code), 'it is not logged')
   const again = start(t, cwd)
