@@ -11,6 +11,7 @@ import { datasetsPage } from './pages/datasets.js'
 import { fleetPage } from './pages/fleet.js'
 import { healthPage } from './pages/health.js'
 import { helpPage } from './pages/help.js'
+import { homePage } from './pages/home.js'
 import { importPage } from './pages/import.js'
 import { mapPage } from './pages/map.js'
 import { modelsPage } from './pages/models.js'
@@ -21,6 +22,7 @@ import { tablesPage } from './pages/tables.js'
 
 /** Pages by the first part of the address, as in `#/tables/rain`. */
 const PAGES: Record<string, { word: Word; make: PageMaker }> = {
+  home: { word: 'navHome', make: homePage },
   map: { word: 'navMap', make: mapPage },
   tables: { word: 'navTables', make: tablesPage },
   import: { word: 'navImport', make: importPage },
@@ -44,7 +46,7 @@ export function shell() {
   const show = (focus: boolean) => {
     page?.close?.()
     setOpen(false)
-    const [first = 'map', ...rest] = addressParts()
+    const [first = 'home', ...rest] = addressParts()
     const entry = PAGES[first]
     markCurrent(links, first)
     page = entry?.make(rest)

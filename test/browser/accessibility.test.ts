@@ -15,6 +15,7 @@ const ROUTE =
 
 const PAGES = [
   ...[
+    '#/home',
     '#/map',
     ROUTE,
     '#/tables',

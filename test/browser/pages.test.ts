@@ -141,3 +141,19 @@ t.test('console: a one-time link signs in once and leaves the address', { skip }
   const second = await open()
   await second.getByText('This link has been used, or is older than ten minutes.').waitFor()
 })
+
+t.test('console: the first page tells trouble first, what is here, and first steps', { skip }, async (t) => {
+  const gateway = await townGateway(t)
+  await fillGateway(gateway)
+  const view = await openConsole(await startBrowser(t), gateway.url)
+  const { page, complaints } = view
+  await signIn(view, gateway.admin)
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByText('On this gateway').waitFor()
+  await page.getByText('town', { exact: true }).waitFor()
+  await page.getByRole('cell', { name: 'flood' }).first().waitFor()
+  await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'Import a file' }).last().click()
+  await page.getByRole('heading', { name: 'Import a file' }).waitFor()
+  t.same(complaints, [])
+})

@@ -70,7 +70,10 @@ export function healthPage(): Page {
     try {
       const found = (await (await request('/readyz')).json()) as Readiness
       fill(ready, readinessOf(found))
-      if (lastMs === undefined) samples = await readHistory()
+      if (lastMs === undefined) {
+        samples = await readHistory()
+        if (samples.length < 5) range.value = '5' // a gateway that has just started
+      }
       const response = await request('/metrics')
       if (!response.ok) return fill(charts, h('p', { class: 'soft' }, t('metricsNone')))
       lastMs = Date.now()

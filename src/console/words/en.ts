@@ -1,6 +1,7 @@
 import { EN_EXCHANGE } from './en-exchange.js'
 import { EN_FLEET } from './en-fleet.js'
 import { EN_GRID } from './en-grid.js'
+import { EN_HOME } from './en-home.js'
 import { EN_IMPORT } from './en-import.js'
 import { EN_MAP } from './en-map.js'
 import { EN_MODULES } from './en-modules.js'
@@ -181,6 +182,7 @@ export const EN = {
 
   ...EN_FLEET,
   ...EN_GRID,
+  ...EN_HOME,
   ...EN_IMPORT,
   ...EN_MODULES,
   ...EN_RETENTION,

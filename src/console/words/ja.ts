@@ -2,6 +2,7 @@ import type { Words } from './en.js'
 import { JA_EXCHANGE } from './ja-exchange.js'
 import { JA_FLEET } from './ja-fleet.js'
 import { JA_GRID } from './ja-grid.js'
+import { JA_HOME } from './ja-home.js'
 import { JA_IMPORT } from './ja-import.js'
 import { JA_MAP } from './ja-map.js'
 import { JA_MODULES } from './ja-modules.js'
@@ -181,6 +182,7 @@ export const JA: Words = {
 
   ...JA_FLEET,
   ...JA_GRID,
+  ...JA_HOME,
   ...JA_IMPORT,
   ...JA_MODULES,
   ...JA_RETENTION,

@@ -1,0 +1,55 @@
+import { t } from '../core/i18n.js'
+import { request } from '../core/rpc.js'
+import { type FeedInfo, readFeeds } from '../feeds/read.js'
+import { readTransfers, type TransferInfo } from '../models/read.js'
+
+/** What needs a look, and the page that shows more of it. */
+export interface Trouble {
+  readonly text: string
+  readonly href: string
+}
+
+/** What is known of the gateway's troubles. */
+export interface TroubleReport {
+  readonly found: readonly Trouble[]
+  /** parts that could not be read, for want of a right or because of a fault */
+  readonly unread: readonly string[]
+}
+
+/** Reads what is not ready, refused or failed; what cannot be read is named, so that silence is no promise. */
+export async function readTrouble(): Promise<TroubleReport> {
+  const sources: [name: string, read: () => Promise<Trouble[]>][] = [
+    [t('navHealth'), partsInTrouble],
+    [t('outbox'), async () => (await readTransfers()).flatMap(transferTrouble)],
+    [t('feeds'), async () => (await readFeeds()).flatMap(feedTrouble)],
+  ]
+  const results = await Promise.allSettled(sources.map(([, read]) => read()))
+  return {
+    found: results.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])),
+    unread: sources.flatMap(([name], at) => (results[at]?.status === 'rejected' ? [name] : [])),
+  }
+}
+
+async function partsInTrouble(): Promise<Trouble[]> {
+  const response = await request('/readyz')
+  const { parts } = (await response.json()) as {
+    parts: { part: string; isReady: boolean; isWarning?: boolean; reason?: string }[]
+  }
+  return parts
+    .filter(({ isReady, isWarning }) => !isReady || isWarning === true)
+    .map(({ part, reason }) => ({ text: `${part}: ${reason ?? t('notReady')}`, href: '#/health' }))
+}
+
+/** A transfer that failed or was tried in vain. */
+function transferTrouble({ id, state, last_error }: TransferInfo): Trouble[] {
+  if (state === 'delivered' || (state !== 'failed' && last_error === null)) return []
+  const text = t('homeTransfer', { id, reason: last_error ?? t('failedState') })
+  return [{ text, href: '#/outbox' }]
+}
+
+/** A feed that is stopped, set rows aside, or was tried in vain. */
+function feedTrouble({ table, state, last_error, set_aside }: FeedInfo): Trouble[] {
+  const reason = last_error ?? set_aside.last[0]?.reason
+  if (state !== 'stopped' && set_aside.rows === 0 && last_error === null) return []
+  return [{ text: t('homeFeed', { table, reason: reason ?? state }), href: '#/outbox' }]
+}

@@ -1,0 +1,101 @@
+import { type Child, h } from '../core/dom.js'
+import { formatBytes, formatNumber, formatTime, t } from '../core/i18n.js'
+import type { Page } from '../core/page.js'
+import { facts, loaded, prose, table } from '../core/parts.js'
+import { call, request } from '../core/rpc.js'
+import { readTables } from '../core/tables.js'
+import { readSample } from '../health/figures.js'
+import { readNewest } from '../home/newest.js'
+import { readTrouble } from '../home/trouble.js'
+import type { ServedMap } from '../map/state.js'
+import { readTransfers } from '../models/read.js'
+
+/** First page: trouble, what is here, the newest events, and first steps. */
+export function homePage(): Page {
+  const element = h(
+    'div',
+    { class: 'stack' },
+    h('h1', {}, t('navHome')),
+    loaded(troubleNotices),
+    h('div', { class: 'grid wide' }, section('homeHere', here), section('homeSteps', steps)),
+    section('homeNewest', newest),
+  )
+  return { title: t('navHome'), element }
+}
+
+function section(
+  word: 'homeHere' | 'homeSteps' | 'homeNewest',
+  read: () => Promise<Child | Child[]>,
+): HTMLElement {
+  return h('section', { class: 'card' }, h('h2', {}, t(word)), loaded(read))
+}
+
+/** Trouble first; that everything works is said only when all of it could be read. */
+async function troubleNotices(): Promise<HTMLElement[]> {
+  const { found, unread } = await readTrouble()
+  const notices = found.map(({ text, href }) =>
+    h('p', { class: 'notice bad' }, text, ' ', h('a', { href }, t('homeMore'))),
+  )
+  if (unread.length > 0)
+    notices.push(h('p', { class: 'notice warn' }, t('homeUnread', { parts: unread.join(', ') })))
+  return notices.length > 0 ? notices : [h('p', { class: 'notice good' }, t('homeFine'))]
+}
+
+async function here(): Promise<HTMLElement> {
+  const [maps, tables, waiting, figures] = await Promise.all([
+    orUndefined(async () => (await call<{ maps: ServedMap[] }>('routing.list_maps', {})).maps),
+    orUndefined(readTables),
+    orUndefined(async () => (await readTransfers()).filter(({ state }) => state !== 'delivered').length),
+    orUndefined(async () => readSample(await (await request('/metrics')).text(), Date.now()).values),
+  ])
+  const { disk_free_bytes: free, disk_days: days } = figures ?? {}
+  return facts([
+    [t('homeMaps'), maps === undefined ? '–' : maps.map(({ name }) => name).join(', ') || t('none')],
+    [t('navTables'), h('a', { href: '#/tables' }, numberText(tables?.length))],
+    [t('homeWaiting'), h('a', { href: '#/outbox' }, numberText(waiting))],
+    [t('metricDisk'), free === undefined ? '–' : formatBytes(free)],
+    [
+      t('metricDiskDays'),
+      days === undefined ? t('homeDiskUnknown') : t('days', { n: formatNumber(days, days < 10 ? 1 : 0) }),
+    ],
+  ])
+}
+
+function numberText(count: number | undefined): string {
+  return count === undefined ? '–' : formatNumber(count)
+}
+
+/** Value of a read that a key may lack the right to. */
+async function orUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch {
+    return undefined // shown as a dash
+  }
+}
+
+async function steps(): Promise<HTMLElement> {
+  const step = (href: string, title: string, text: string) =>
+    h('li', {}, h('a', { href }, title), h('br'), h('span', { class: 'soft small' }, text))
+  return h(
+    'ol',
+    { class: 'steps' },
+    step('#/import', t('homeStep1'), t('homeStep1Hint')),
+    step('#/map', t('homeStep2'), t('homeStep2Hint')),
+    step('#/api', t('homeStep3'), t('homeStep3Hint')),
+  )
+}
+
+async function newest(): Promise<HTMLElement> {
+  const events = await readNewest(await readTables())
+  return table(
+    t('homeNewest'),
+    [t('startTime'), t('homeTable'), t('homeValues')],
+    events.map(({ table: name, start, text }) => [
+      formatTime(start),
+      h('a', { href: `#/tables/${encodeURIComponent(name)}` }, name),
+      prose(text),
+    ]),
+    t('homeNoEvents'),
+  )
+}
