@@ -55,7 +55,7 @@ async function here(): Promise<HTMLElement> {
     [t('homeWaiting'), h('a', { href: '#/outbox' }, numberText(waiting))],
     [t('metricDisk'), free === undefined ? '–' : formatBytes(free)],
     [
-      t('metricDiskDays'),
+      t('homeDisk'),
       days === undefined ? t('homeDiskUnknown') : t('days', { n: formatNumber(days, days < 10 ? 1 : 0) }),
     ],
   ])

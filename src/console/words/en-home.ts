@@ -11,6 +11,7 @@ export const EN_HOME = {
   homeFeed: 'Rows of {table} are not all delivered: {reason}',
   homeMaps: 'Maps',
   homeWaiting: 'Models that wait to be sent',
+  homeDisk: 'Disk lasts',
   homeDiskUnknown: 'known after some hours',
   homeTable: 'Table',
   homeValues: 'Values',

@@ -11,6 +11,7 @@ export const JA_HOME = {
   homeFeed: '{table} の行の一部が送信されていません: {reason}',
   homeMaps: '地図',
   homeWaiting: '送信待ちのモデル',
+  homeDisk: 'ディスクの残り日数',
   homeDiskUnknown: '数時間後に表示されます',
   homeTable: 'テーブル',
   homeValues: '値',
