@@ -39,7 +39,7 @@ async function answer<C>(c: HttpContext, { calls, open }: SignInRouteDeps<C>): P
   const body = await readBody(c, { ...calls.bodyLimits, maxBytes: MAX_BODY_BYTES })
   const opened = await open(codeOf(body))
   if (opened === undefined) {
-    const { retryAfterS } = calls.limiter.countFailure(addressOf(c), null)
+    const { retryAfterS } = await calls.limiter.countFailure(addressOf(c), null)
     if (retryAfterS !== undefined) throw tooManyFailures(retryAfterS)
     const message = 'The sign-in link is not valid: it works once, and for ten minutes'
     throw new AppError('NOT_FOUND', {}, { message })

@@ -166,7 +166,9 @@ function openPaths(): Record<string, PathItem> {
       responses: { ...answers('Every part is ready', 'application/json'), ...notReady },
     }),
     '/metrics': get('metrics', 'Figures for Prometheus', { security: ALSO_BASIC }, 'text/plain'),
-    '/metrics/history': get('metricsHistory', 'Figures of a day, one sample a minute', { security: ALSO_BASIC }),
+    '/metrics/history': get('metricsHistory', 'Figures of a day, one sample a minute', {
+      security: ALSO_BASIC,
+    }),
     '/openrpc.json': get('openRpc', 'OpenRPC document of every method'),
     '/openapi.json': get('openApi', 'This document'),
   }
