@@ -58,7 +58,7 @@ t.test('hub: many gateways are listed by pages, counted, and placed', async (t) 
     left: 0,
   }
   t.match(await fleet(hub, 'count_gateways'), { total: 300, trouble: counts })
-  t.match(await fleet(hub, 'count_gateways', { name: '0009' }), { total: 10, trouble: { outdated: 1 } })
+  t.match(await fleet(hub, 'count_gateways', { name: 'gw-0009' }), { total: 10, trouble: { outdated: 1 } })
   const places = await fleet<object[]>(hub, 'list_positions', { trouble: ['not_ready', 'revoked'] })
   t.equal(places.length, 6)
   t.match(places[0], { name: 'gw-00099', trouble: 'revoked', position: [Number, Number] })
