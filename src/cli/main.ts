@@ -95,7 +95,6 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
     // runCli writes errors, as one line
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: ignore, outputError: ignore })
   addServeCommand(program, io, deps)
-  addDemoCommand(program, io, deps)
   addInitCommand(program, io, deps)
   addKeyCommands(program, io, deps)
   addSessionCommands(program, io, deps)
@@ -118,6 +117,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addBenchCommand(program, io, deps)
   addVacuumCommand(program, io, deps)
   addUpdateCommand(program, io, deps)
+  addDemoCommand(program, io, deps)
   addConfigCommands(program, io, deps)
   addVersionCommand(program, io, deps)
   addHelpVerbs(program)
