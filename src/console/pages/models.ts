@@ -4,7 +4,7 @@ import type { Page } from '../core/page.js'
 import { badge, button, confirmed, field, loaded, saveFile, statusLine, table } from '../core/parts.js'
 import { call, readAnswer, request, rpcFault } from '../core/rpc.js'
 import { lineage, modelStateText } from '../models/lineage.js'
-import { type ModelInfo, readModels, readStores, readTransfers } from '../models/read.js'
+import { type ModelInfo, readModels, readStores, readTransfers, type TransferInfo } from '../models/read.js'
 import { uploadForm } from '../models/upload.js'
 
 /** Model stores, or the one that the address names. */
@@ -69,10 +69,20 @@ function storePage(store: string): Page {
           h('h2', {}, t('lineage')),
           lineage(models, transfers),
           h('h2', {}, t('models')),
-          modelTable(models, show, status),
+          modelTable(models, transfers, { refresh: show, status, send: (model) => send(store, model) }),
         ]
       }),
     )
+  const send = async (model_store_ddc: string, { model_id }: ModelInfo) => {
+    status.say(t('modelSending'))
+    try {
+      await call('fl.feedback', { model_store_ddc, model_id })
+      status.good(t('modelSent'))
+    } catch (error) {
+      status.bad(error)
+    }
+    show()
+  }
   const fetchAggregated = async () => {
     status.say(t('loading'))
     try {
@@ -97,26 +107,35 @@ function storePage(store: string): Page {
   return { title: store, element }
 }
 
+interface ModelActions {
+  readonly status: ReturnType<typeof statusLine>
+  refresh(): void
+  /** sends a model to the upstreams of its store */
+  send(model: ModelInfo): Promise<void>
+}
+
 function modelTable(
   models: readonly ModelInfo[],
-  refresh: () => void,
-  status: ReturnType<typeof statusLine>,
+  transfers: readonly TransferInfo[],
+  { refresh, status, send }: ModelActions,
 ): HTMLElement {
+  const sent = new Set(transfers.filter(({ kind }) => kind === 'feedback').map(({ model_id }) => model_id))
   return table(
     t('models'),
-    ['model_id', t('kind'), t('description'), t('state'), t('size'), t('created'), 'SHA-256', t('actions')],
+    ['model_id', t('file'), t('kind'), t('description'), t('state'), t('size'), t('created'), t('actions')],
     models.map((model) => [
-      h('span', { class: 'mono', title: model.model_id }, model.model_id.slice(0, 8)),
+      h('span', { class: 'mono', title: `SHA-256 ${model.model_sha256}` }, model.model_id.slice(0, 8)),
+      fileNameOf(model) ?? '',
       model.model_kind,
       model.model_description,
       badge(modelStateText(model.model_state), 'accent'),
       formatBytes(model.model_size),
       formatTime(model.end_datetime),
-      h('span', { class: 'mono' }, model.model_sha256.slice(0, 12)),
       h(
         'div',
         { class: 'row' },
         button(t('download'), () => void download(model).catch(status.bad), 'small'),
+        !sent.has(model.model_id) && button(t('modelSend'), () => void send(model), 'small'),
         button(t('remove'), () => void remove(model, refresh, status), 'small bad'),
       ),
     ]),
@@ -124,9 +143,16 @@ function modelTable(
   )
 }
 
-async function download({ model_id }: ModelInfo): Promise<void> {
+/** Name of the file that was uploaded, where whoever uploaded it told it. */
+function fileNameOf({ model_meta }: ModelInfo): string | undefined {
+  return typeof model_meta.file_name === 'string' ? model_meta.file_name : undefined
+}
+
+async function download(model: ModelInfo): Promise<void> {
+  const { model_id } = model
   const response = await request(`/api/v2/model_store/models/${model_id}/file`)
-  if (response.ok) return saveFile(`${model_id}.dat`, 'application/octet-stream', await response.blob())
+  if (response.ok)
+    return saveFile(fileNameOf(model) ?? `${model_id}.dat`, 'application/octet-stream', await response.blob())
   const { error } = await readAnswer(response)
   throw rpcFault(response.status, error ?? { code: 0, message: `Found HTTP ${response.status}` })
 }

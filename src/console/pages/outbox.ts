@@ -124,6 +124,8 @@ function outboxTable(
       t('alias'),
       t('state'),
       t('progress'),
+      t('created'),
+      t('finished'),
       t('attempts'),
       t('nextAttempt'),
       t('lastError'),
@@ -136,6 +138,8 @@ function outboxTable(
       aliasOf(each.upstream_id),
       transferBadge(each.state),
       progressOf(each),
+      formatTime(each.created_at),
+      formatTime(each.finished_at),
       String(each.attempts),
       formatTime(each.next_attempt_at),
       prose(each.last_error ?? ''),
@@ -156,9 +160,27 @@ function actionsOf(
   return h('div', { class: 'row' }, retry, state !== 'failed' && cancel)
 }
 
-function progressOf({ bytes_sent, size: whole, delta, state }: TransferInfo): HTMLElement {
+/** Bytes of each transfer at the last look. */
+const seen = new Map<number, { bytes: number; atMs: number }>()
+
+/** Bytes per second since the last look at a transfer that is sending. */
+function rateOf(id: number, bytes: number, state: TransferInfo['state']): number | undefined {
+  const before = seen.get(id)
+  const atMs = performance.now()
+  if (state !== 'sending') {
+    seen.delete(id)
+    return undefined
+  }
+  seen.set(id, { bytes, atMs })
+  return before === undefined || atMs <= before.atMs
+    ? undefined
+    : Math.max(0, (bytes - before.bytes) / ((atMs - before.atMs) / 1000))
+}
+
+function progressOf({ id, bytes_sent, size: whole, delta, state }: TransferInfo): HTMLElement {
   const size = delta?.size ?? whole // what is carried
-  const label = `${formatBytes(bytes_sent)} / ${formatBytes(size)}`
+  const rate = rateOf(id, bytes_sent, state)
+  const label = `${formatBytes(bytes_sent)} / ${formatBytes(size)}${rate === undefined ? '' : ` · ${formatBytes(rate)}/s`}`
   return h(
     'div',
     {},

@@ -175,6 +175,10 @@ export const EN = {
   hops: '{n|hop|hops}',
   sameBytes: 'Same content as {n|other model|other models} in this store',
   sentUpstream: 'Upstream: {state}',
+  modelSend: 'Send to upstream',
+  modelSending: 'Sending the model',
+  modelSent: 'The upstream has the model.',
+  finished: 'Finished',
   deleteModelSure: 'This removes the model {name} from this gateway. A waiting transfer of it is still sent.',
   aggregate: 'Register as an aggregated model',
 

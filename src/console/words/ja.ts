@@ -175,6 +175,10 @@ export const JA: Words = {
   hops: '{n} ホップ',
   sameBytes: 'このストア内の他の {n} 個のモデルと同一の内容',
   sentUpstream: 'アップストリーム: {state}',
+  modelSend: 'アップストリームへ送信',
+  modelSending: 'モデルを送信中',
+  modelSent: 'アップストリームに送信しました。',
+  finished: '完了日時',
   deleteModelSure: 'モデル {name} がこのゲートウェイから削除されます。待機中の送信は継続されます。',
   aggregate: '集約モデルとして登録',
 
