@@ -14,11 +14,11 @@ const MAX_FAULTS = 20
 const RESTARTS = ['none', 'none', 'saved', 'older', 'older', 'restored']
 
 process.on('SIGINT', () => undefined) // the parent ends the run
+// the parent ends this process when it has read the result, which may be large
+process.once('disconnect', () => process.exit())
 process.once('message', (order) => {
   run(order).catch((error) => {
     process.send({ failed: error.fault === undefined ? error.stack : error.message })
-    process.exitCode = 1
-    process.disconnect()
   })
 })
 
@@ -52,7 +52,6 @@ async function run({ flags, token, from, to, kept }) {
     kept: gateways.map((gateway) => keptOf(world, gateway)),
   })
   world.wire.close()
-  process.disconnect()
 }
 
 /** Waits for a message of the parent. */
