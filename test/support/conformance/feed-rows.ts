@@ -20,6 +20,12 @@ export async function conformFeedRows(t: Test, open: Open): Promise<void> {
   await conformBundles(t, open)
 }
 
+/** The same at their limits of number, by thousands of writes. */
+export async function conformManyFeedRows(t: Test, open: Open): Promise<void> {
+  await conformManyAsked(t, open)
+  await conformManyBundles(t, open)
+}
+
 async function conformFeeds(t: Test, open: Open): Promise<void> {
   await t.test('feed upstreams: by name, each once, with a secret', async (t) => {
     const { feedUpstreams } = await open(t)
@@ -132,10 +138,10 @@ async function conformResends(t: Test, open: Open): Promise<void> {
   })
 }
 
-async function conformAsked(t: Test, open: Open): Promise<void> {
-  const start = { tableUuid: 'a', afterChange: 0, untilChange: 9, fromUs: null }
-  const asked = { feedId: FIRST, node: VAN, dataName: 'seen', columns: ['k'], conds: null, start }
+const start = { tableUuid: 'a', afterChange: 0, untilChange: 9, fromUs: null }
+const asked = { feedId: FIRST, node: VAN, dataName: 'seen', columns: ['k'], conds: null, start }
 
+async function conformAsked(t: Test, open: Open): Promise<void> {
   await t.test('asked feeds: what a node asks for, of all its keys, and where it is', async (t) => {
     const state = await open(t)
     const { askedFeeds, keys } = state
@@ -168,19 +174,6 @@ async function conformAsked(t: Test, open: Open): Promise<void> {
     t.equal((await askedFeeds.ofTable('other')).length, 2)
     await keys.revoke(two)
     t.equal((await askedFeeds.ofTable('other')).length, 1, 'of keys that are not revoked')
-  })
-
-  await t.test('asked feeds: a key has a thousand, the latest ones', async (t) => {
-    const state = await open(t)
-    const { askedFeeds } = state
-    const id = (at: number) => `${String(at).padStart(8, '0')}-0000-4000-8000-000000000000`
-    // the oldest is the one that sorts first
-    await askedFeeds.keep('k', { ...asked, feedId: id(0) })
-    state.advance(1)
-    for (let at = 1; at <= 1000; at++) await askedFeeds.keep('k', { ...asked, feedId: id(at) })
-    t.equal(await askedFeeds.find('k', id(0)), undefined)
-    t.ok(await askedFeeds.find('k', id(1)))
-    t.ok(await askedFeeds.find('k', id(1000)))
   })
 
   await t.test('grants: the tables of a key, and no others', async (t) => {
@@ -286,7 +279,24 @@ async function conformBundles(t: Test, open: Open): Promise<void> {
     await bundles.noteWishes(VAN, [])
     t.same(await bundles.wishes(VAN), [])
   })
+}
 
+async function conformManyAsked(t: Test, open: Open): Promise<void> {
+  await t.test('asked feeds: a key has a thousand, the latest ones', async (t) => {
+    const state = await open(t)
+    const { askedFeeds } = state
+    const id = (at: number) => `${String(at).padStart(8, '0')}-0000-4000-8000-000000000000`
+    // the oldest is the one that sorts first
+    await askedFeeds.keep('k', { ...asked, feedId: id(0) })
+    state.advance(1)
+    for (let at = 1; at <= 1000; at++) await askedFeeds.keep('k', { ...asked, feedId: id(at) })
+    t.equal(await askedFeeds.find('k', id(0)), undefined)
+    t.ok(await askedFeeds.find('k', id(1)))
+    t.ok(await askedFeeds.find('k', id(1000)))
+  })
+}
+
+async function conformManyBundles(t: Test, open: Open): Promise<void> {
   await t.test('bundles: of those written for a node a thousand are kept', async (t) => {
     const { bundles } = await open(t)
     const ids = Array.from({ length: 1002 }, () => randomUUID())
