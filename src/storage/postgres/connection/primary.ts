@@ -16,6 +16,7 @@ export interface PrimaryFinder {
 /**
  * Answers whether the server takes writes. The connection gets the path of its schema, and waits for a standby at
  * commits also where the database or the role was told to skip that. Doubles are written with all their digits.
+ * Statements are short: compiling one takes longer than running it.
  */
 const BEGIN_SESSION = `SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'
     AS "isReadOnly",
@@ -23,7 +24,8 @@ const BEGIN_SESSION = `SELECT pg_is_in_recovery() OR current_setting('default_tr
   set_config('search_path', $1, false),
   set_config('synchronous_commit', CASE current_setting('synchronous_commit')
     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
-  set_config('extra_float_digits', '1', false), set_config('bytea_output', 'hex', false)`
+  set_config('extra_float_digits', '1', false), set_config('bytea_output', 'hex', false),
+  set_config('jit', 'off', false)`
 
 /**
  * Creates a finder. It begins with the host that was the primary last.

@@ -37,9 +37,9 @@ export const LOADER_TABLES: readonly string[] = [
     node_id text COLLATE "C" NOT NULL UNIQUE
   )`,
   `INSERT INTO row_origin (origin_id, node_id) VALUES (0, '')`,
-  // instants at which rows of a table begin or end
+  // instants at which rows of a table begin or end; without a foreign key, whose check is the most of an insert
   `CREATE TABLE loader_change (
-    table_id bigint NOT NULL REFERENCES loader_table ON DELETE CASCADE,
+    table_id bigint NOT NULL,
     at_us bigint NOT NULL,
     PRIMARY KEY (table_id, at_us)
   )`,

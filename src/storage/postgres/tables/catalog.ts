@@ -121,6 +121,7 @@ export async function dropTable(db: PostgresDb, { tableId, dataName }: TableRef)
       if (isRepeat) return
       throw droppedMeanwhile(dataName)
     }
+    await rows.run('DELETE FROM loader_change WHERE table_id = $1', tableId)
     await rows.run('DELETE FROM loader_table WHERE table_id = $1', tableId)
     await rows.lists(`DROP TABLE ${rowsName({ tableId })}`, [], 'once')
   })

@@ -85,6 +85,8 @@ export function createRowsSql(table: LoaderTable): string[] {
     `CREATE UNIQUE INDEX ${name}_key ON ${name} (${[...key, 'origin'].join(', ')})`,
     `CREATE INDEX ${name}_change ON ${name} (change) WHERE change IS NOT NULL`,
     `CREATE INDEX ${name}_place ON ${name} USING gist (place) WHERE place IS NOT NULL`,
+    // beside the box of an area where rows without a location match, too
+    `CREATE INDEX ${name}_nowhere ON ${name} (row_id) WHERE ${columnName(LOCATION)} IS NULL`,
     `CREATE INDEX ${name}_period ON ${name} USING gist ((${periodSql('')}))`,
     ...fileIndexSql(table),
     `COMMENT ON TABLE ${name} IS ${literal(`${table.schema}.${table.tableName}`)}`,

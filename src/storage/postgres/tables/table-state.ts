@@ -19,17 +19,21 @@ export interface TableState {
 export const TOO_MANY_TIMES = -1
 
 /**
- * Joins that search an index for each row, for the transaction. The plan of a write is kept from when the table was
- * small, where reading all of it looks as quick; it would be as slow as the table is long later.
+ * Settings of the transaction: its statements are planned for the rows that they get and for the table as it is now,
+ * and search an index for each row. Else a plan of when the table was small reads all of it later, and one without
+ * statistics reads all of it up to a hundred thousand rows.
  */
-const BY_INDEX = ['seqscan', 'hashjoin', 'mergejoin', 'material']
-  .map((method) => `set_config('enable_${method}', 'off', true)`)
-  .join(', ')
+const PLANNING = [
+  `set_config('plan_cache_mode', 'force_custom_plan', true)`,
+  ...['seqscan', 'hashjoin', 'mergejoin', 'material'].map(
+    (way) => `set_config('enable_${way}', 'off', true)`,
+  ),
+].join(', ')
 
 /** Returns the statement that locks a table, for `WriteOptions.first`: it takes no round trip of its own there. */
 export function lockSql({ tableId }: Pick<TableRef, 'tableId'>): string {
   return `SELECT column_count AS "columnCount", last_row AS "lastRow", last_change AS "lastChange", counted,
-    time_count AS "timeCount", ${BY_INDEX}
+    time_count AS "timeCount", ${PLANNING}
     FROM loader_state WHERE table_id = ${tableId} FOR NO KEY UPDATE`
 }
 
