@@ -66,6 +66,7 @@ t.test(
     const view = await openConsole(await startBrowser(t), gateway.url)
     const { page, complaints, goTo } = view
     await signIn(view, gateway.admin)
+    await goTo('#/map')
     await page.getByRole('checkbox', { name: 'wet' }).first().check()
     for (const point of ['10.000, 50.006', '10.012, 50.006']) {
       await page.getByLabel('Add a point').fill(point)

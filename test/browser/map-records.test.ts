@@ -157,8 +157,9 @@ t.test('map: what cannot be reached has a way on', { skip }, async (t) => {
     await page.route('**/jsonrpc', (route) =>
       route.request().postData()?.includes(text) === true ? route.abort() : route.continue(),
     )
-  await block('routing.list_maps')
   await signIn(view, gateway.admin)
+  await block('routing.list_maps')
+  await goTo('#/map')
   await page.getByText('The gateway cannot be reached').waitFor()
   await page.getByRole('main').getByRole('link', { name: 'Tables' }).waitFor()
   await page.unroute('**/jsonrpc')

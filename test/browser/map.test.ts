@@ -57,8 +57,9 @@ t.test(
     const gateway = await townGateway(t)
     await addFlood(gateway)
     const view = await openConsole(await startBrowser(t), gateway.url)
-    const { page, complaints } = view
+    const { page, complaints, goTo } = view
     await signIn(view, gateway.admin)
+    await goTo('#/map')
     const addPoint = async (text: string) => {
       await page.getByLabel('Add a point').fill(text)
       await page.getByRole('button', { name: 'Add', exact: true }).click()
@@ -130,12 +131,13 @@ t.test('console: a base map is drawn, and a place is found by its name', { skip 
   const { file } = await baseOf(t, plot.data())
   const gateway = await townGateway(t, {}, file)
   const view = await openConsole(await startBrowser(t), gateway.url)
-  const { page, complaints } = view
+  const { page, complaints, goTo } = view
   const tiles: string[] = []
   page.on('response', (response) => {
     if (response.url().includes('/tiles/town/base/')) tiles.push(`${response.status()}`)
   })
   await signIn(view, gateway.admin)
+  await goTo('#/map')
   await page.getByLabel('Find a place').fill('trial')
   await page.getByRole('button', { name: '試験町 Trial Town' }).click()
   await until('a tile has come', () => tiles.includes('200'))

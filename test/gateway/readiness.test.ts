@@ -208,7 +208,7 @@ const HANGING_WORKER = `
   const { parentPort } = require('node:worker_threads')
   parentPort.on('message', ({ kind, id, name }) => {
     if (kind !== 'call') return
-    parentPort.postMessage({ kind: 'done', id, result: { maps: [], faults: [] } })
+    parentPort.postMessage({ kind: 'done', id, result: { maps: [], faults: [], baseFaults: [] } })
     if (name === 'reload') for (;;);
   })`
 

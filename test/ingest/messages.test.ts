@@ -427,6 +427,8 @@ t.test(
         ['out/b/7', { type: 'Feature', geometry: null, properties: { mm: 7 } }, true, 1],
       ],
     )
+    // what was not acknowledged when it stops is sent again
+    while ((await statusOf(first)).unpublished !== 0) await new Promise((resolve) => setTimeout(resolve, 5))
     await first.ingest.stop()
     await put('c', 9)
     const { test, state } = first
