@@ -15,6 +15,8 @@ export interface Dataset {
   readonly usename: string
   /** name with its schema: `provenance.prov_…` */
   readonly realname: string
+  /** columns of the unique key; empty for none */
+  readonly keyColumns: readonly string[]
 }
 
 /** Dataset to create; its names and columns have been checked. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
 import { townGateway } from '../support/console-gateway.js'
+import type { TestGateway } from '../support/start-gateway.js'
 
 const skip = missingChromium
 const LOADER = '/api/v1/dataloaderapi/jsonrpc'
@@ -62,7 +63,7 @@ t.test(
 )
 
 t.test(
-  'console: rows of a dataset and of a citation; a row is removed from the dataset alone',
+  'console: rows of a dataset and of a citation; a row is edited and one removed in the dataset alone',
   { skip },
   async (t) => {
     const gateway = await townGateway(t)
@@ -88,6 +89,12 @@ t.test(
     await page.getByText('3 rows').waitFor()
     await page.getByRole('cell', { name: '10.002, 50' }).waitFor()
     const rows = page.getByRole('region', { name: 'Rows' }).locator('tbody tr')
+    await rows.nth(2).getByRole('button', { name: 'Edit' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('at').fill('2026-02-03T04:05:06Z')
+    await dialog.getByLabel('place').fill('10.5, 50.5')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('cell', { name: '10.5, 50.5' }).waitFor()
     await rows.nth(1).getByRole('button', { name: 'Remove' }).click()
     await page.getByText('This removes 1 row from the dataset. Citations still have it.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
@@ -95,7 +102,21 @@ t.test(
     await page.getByText('2 rows').waitFor()
     await goTo(`#/datasets/citation/${body.result.long_form}`)
     await page.getByText('3 rows').waitFor()
-    await page.getByRole('cell', { name: '10.002, 50' }).waitFor()
+    await page.getByRole('cell', { name: '10.003, 50' }).waitFor()
+    t.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0, 'a citation never changes')
+    t.same(await recordsOf(gateway), [
+      { id: 1, at: '2026-01-01T09:00:00.000000+09:00', place: [10.001, 50] },
+      { id: 3, at: '2026-02-03T13:05:06.000000+09:00', place: [10.5, 50.5] },
+    ])
     t.same(complaints, [])
   },
 )
+
+async function recordsOf(gateway: TestGateway): Promise<object[]> {
+  const { body } = await gateway.call(DATASET, 'dataset.record.list', { dataset_label: 'gauges' })
+  return body.result.map(({ id, at, place }: Record<string, { val: string; coordinates: number[] }>) => ({
+    id,
+    at: at?.val,
+    place: place?.coordinates,
+  }))
+}

@@ -3,7 +3,7 @@ import { defineMethod } from '../../rpc/define-method.js'
 import type { DatasetContext } from './context.js'
 import { toDatasetInfo } from './info.js'
 import { listQuery } from './list-query.js'
-import { DatasetInfo, ListParams } from './schema.js'
+import { ListedDataset, ListParams } from './schema.js'
 
 export const listDatasets = defineMethod({
   name: 'dataset.list',
@@ -11,9 +11,12 @@ export const listDatasets = defineMethod({
   scope: 'dataset:read',
   errors: ['BAD_CONDITION'],
   params: ListParams,
-  result: z.array(DatasetInfo),
+  result: z.array(ListedDataset),
   async handle(params, { datasets, timeZoneMin }: Pick<DatasetContext, 'datasets' | 'timeZoneMin'>) {
     const found = await datasets.list(listQuery(params))
-    return found.map((dataset) => toDatasetInfo(dataset, timeZoneMin))
+    return found.map((dataset) => ({
+      ...toDatasetInfo(dataset, timeZoneMin),
+      key_columns: [...dataset.keyColumns],
+    }))
   },
 })

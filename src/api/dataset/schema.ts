@@ -141,6 +141,10 @@ export const DatasetInfo = z.strictObject({
   prepared_activity_id: z.null(),
 })
 
+export const ListedDataset = DatasetInfo.extend({
+  key_columns: z.array(z.string()).describe('columns whose values together are unique; empty for none'),
+})
+
 export const CitationInfo = z.strictObject({
   id: z.int(),
   short_form: z.string(),

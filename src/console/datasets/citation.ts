@@ -62,7 +62,7 @@ function landing(info: CitationInfo): HTMLElement[] {
 }
 
 function rowsOf(name: string): HTMLElement {
-  return loaded(async () => grid(labelSource(name, await readColumns(name), false)))
+  return loaded(async () => grid(labelSource(name, await readColumns(name), { isDataset: false })))
 }
 
 function removal(name: string): HTMLElement {

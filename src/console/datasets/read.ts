@@ -9,6 +9,8 @@ export interface DatasetInfo {
   short_form: string
   long_form: string
   created_at: Moment
+  /** columns of the unique key; empty for none */
+  key_columns: string[]
 }
 
 /** A citation in the result of `dataset.citation.list`. */
@@ -27,6 +29,13 @@ export type Row = Record<string, unknown>
 /** Reads all datasets. @throws CallFault */
 export async function readDatasets(): Promise<DatasetInfo[]> {
   return await call<DatasetInfo[]>('dataset.list', {})
+}
+
+/** Reads the key columns of a dataset; none for a name that it has not. @throws CallFault */
+export async function readKey(name: string): Promise<readonly string[]> {
+  const conds = { '=': ['short_form', name] }
+  const [found] = await call<DatasetInfo[]>('dataset.list', { conds })
+  return found?.key_columns ?? []
 }
 
 /** Reads all citations, newest first. @throws CallFault */

@@ -49,7 +49,10 @@ export function rowTable(source: GridSource, rows: readonly GridRow[], events: R
     return line
   })
   const choose = (position: number) => {
-    for (const [at, line] of lines.entries()) line.classList.toggle('chosen', at === position)
+    for (const [at, line] of lines.entries()) {
+      line.classList.toggle('chosen', at === position)
+      line.ariaCurrent = at === position ? 'true' : null
+    }
     lines[position]?.scrollIntoView({ block: 'nearest' })
     events.onChosen(new Set([position]))
   }

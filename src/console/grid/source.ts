@@ -72,11 +72,12 @@ export interface DatasetColumn {
  * Rows of a dataset or a citation.
  *
  * @param columns of `dataset.get_columns`
+ * @param edit opens a form for a row; undefined where rows cannot be overwritten
  */
 export function labelSource(
   label: string,
   columns: readonly DatasetColumn[],
-  isDataset: boolean,
+  { isDataset, edit }: { isDataset: boolean; edit?: GridSource['edit'] },
 ): GridSource {
   const place = columns.find(({ data_type }) => data_type.startsWith('geometry'))?.column_name
   const shown = columns.filter(({ column_name }) => column_name !== place && !column_name.startsWith('_'))
@@ -98,6 +99,7 @@ export function labelSource(
       }))
     },
     count: (conds) => countRows(label, conds),
+    ...(edit === undefined ? {} : { edit }),
     ...(isDataset
       ? {
           remove: (condition: object) =>

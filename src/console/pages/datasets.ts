@@ -5,6 +5,7 @@ import { badge, button, confirmed, loaded, statusLine, table } from '../core/par
 import { call } from '../core/rpc.js'
 import { citationPage } from '../datasets/citation.js'
 import { compareForm } from '../datasets/compare.js'
+import { canEditRecords, editRecord } from '../datasets/edit-record.js'
 import { newDatasetForm } from '../datasets/new-dataset.js'
 import { putRowsForm } from '../datasets/put-rows.js'
 import {
@@ -13,9 +14,10 @@ import {
   readCitations,
   readColumns,
   readDatasets,
+  readKey,
 } from '../datasets/read.js'
 import { grid } from '../grid/grid.js'
-import { labelSource } from '../grid/source.js'
+import { type GridSource, labelSource } from '../grid/source.js'
 import { citeForm } from './tables.js'
 
 /** Datasets and citations; `#/datasets/citation/NAME` is the landing page of one citation. */
@@ -82,7 +84,11 @@ function datasetPage(name: string): Page {
     }
   }
   const contents = async () => {
-    const found = await readColumns(name)
+    const [found, key] = await Promise.all([readColumns(name), readKey(name)])
+    const dataset = { name, columns: found, key }
+    const edit: GridSource['edit'] = canEditRecords(dataset)
+      ? (row, onSaved) => editRecord(dataset, row, onSaved)
+      : undefined
     const columns = table(
       t('columns'),
       [t('column'), t('type'), t('nullable')],
@@ -94,7 +100,7 @@ function datasetPage(name: string): Page {
     )
     return [
       h('h2', {}, t('tabRows')),
-      grid(labelSource(name, found, true)),
+      grid(labelSource(name, found, { isDataset: true, edit })),
       h('details', { class: 'card' }, h('summary', {}, t('columns')), columns),
     ]
   }

@@ -208,6 +208,16 @@ t.test('dataset.list and dataset.citation.list: conditions, order, pages', async
   t.same(await names({ order: ['usename', 'short_form'], offset: 1, limit: 1 }), ['b'])
   t.same(await names({ conds: { in: ['short_form', ['a', 'c', 'x']] } }), ['a', 'c'])
   t.same(await names({ conds: { '>': ['created_at', '2025-01-02 12:04:07+09'] } }), ['a', 'c'])
+  await call('dataset.create', {
+    dataset_name: 'keyed',
+    columns: [column('k', 'int'), column('of', 'text')],
+    key_columns: ['of', 'k'],
+  })
+  const [a, keyed] = await call('dataset.list', {
+    conds: { in: ['short_form', ['a', 'keyed']] },
+    order: 'short_form',
+  })
+  t.same([a.key_columns, keyed.key_columns], [[], ['of', 'k']])
   await store.settled()
   const cited = async (params: object) =>
     (await call('dataset.citation.list', params)).map((info: { short_form: string }) => info.short_form)

@@ -123,6 +123,7 @@ function toDataset(row: DatasetRow): Dataset {
     createdAtUs: row.created_at_us,
     usename: row.usename,
     realname: `provenance.${row.table_name}`,
+    keyColumns: JSON.parse(row.key_columns),
   }
 }
 
