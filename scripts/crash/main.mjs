@@ -18,6 +18,7 @@ const LONG = {
   mqtt: [],
   days: [],
   postgres: ['--kills', '200'],
+  hub: ['--kills', '800'],
   mixed: ['--kills', '1000', '--cuts', '200', '--faults', '500'],
 }
 const SHORT = {
@@ -31,6 +32,7 @@ const SHORT = {
   mqtt: ['--messages', '10000', '--kills', '4', '--stops', '2'],
   days: ['--seconds', '40', '--kills', '2'],
   postgres: ['--kills', '3', '--loadMs', '400'],
+  hub: ['--kills', '4', '--loadMs', '400'],
   backup: ['--backups', '4', '--models', '60', '--modelBytes', '200000', '--pauseMs', '300'],
 }
 /** Of the short forms; they wait more than they work. */

@@ -61,8 +61,8 @@ export async function createNode(workspace, name, env = {}, dataDir = path.join(
     child: undefined,
     log: '',
   }
-  node.start = () => start(workspace, node, env)
-  node.kill = (signal = 'SIGKILL') => kill(node, signal)
+  node.start = () => startNode(workspace, node, { env: { ...FAST, ...env } })
+  node.kill = (signal = 'SIGKILL') => killNode(node, signal)
   node.freeze = () => freeze(node)
   node.rpc = (apiPath, method, params) => rpc(node, apiPath, method, params)
   node.headers = { apikey: apiKey, secret }
@@ -77,8 +77,14 @@ export async function freePort() {
   return port
 }
 
-/** @returns milliseconds until it answers */
-async function start(workspace, node, env) {
+/**
+ * Starts a process of a gateway or a hub.
+ *
+ * @param node `name`, `dataDir` and `port`; gets `child`, `exited` and `log`
+ * @param options.argv more words of the verb `serve`
+ * @returns milliseconds until it answers
+ */
+export async function startNode(workspace, node, { env = {}, argv = [] }) {
   const startMs = performance.now()
   const args = [
     ...NODE_FLAGS,
@@ -91,9 +97,10 @@ async function start(workspace, node, env) {
     '--port',
     String(node.port),
     '--json',
+    ...argv,
   ]
   const child = spawn(process.execPath, args, {
-    env: { ...process.env, ...FAST, ...env },
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   node.child = child
@@ -122,7 +129,7 @@ async function start(workspace, node, env) {
   return performance.now() - startMs
 }
 
-async function kill(node, signal) {
+export async function killNode(node, signal) {
   node.child?.kill(signal)
   await node.exited
 }

@@ -2,6 +2,7 @@ import '../test/load-typescript.mjs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../random.mjs'
 import { readFlags, report } from './flags.mjs'
+import { startPair } from './hub/pair.mjs'
 
 /**
  * Database test: writers of a hub's storage, while the primary of PostgreSQL is killed with all of its processes and
@@ -10,9 +11,7 @@ import { readFlags, report } from './flags.mjs'
  */
 const flags = readFlags({ kills: 200, writers: 8, loadMs: 1000, lagMs: 50, standby: 1, seed: 1 })
 const random = createRandom(flags.seed)
-const { makeDatabase, noPostgres, optionsFor, startServer, startStandby } = await import(
-  '../../test/support/postgres.ts'
-)
+const { makeDatabase, noPostgres, optionsFor } = await import('../../test/support/postgres.ts')
 const { openPostgres } = await import('../../src/storage/postgres/connection/database.ts')
 const why = noPostgres()
 if (why !== false) {
@@ -26,15 +25,14 @@ const TABLES = `CREATE SCHEMA fieldgate AUTHORIZATION fieldgate;
 const facts = { kills: 0, acknowledged: 0, refused: 0, refusedButThere: 0, repeats: 0, lost: 0, doubled: 0 }
 const gapsMs = []
 let nextId = 0
-let primary = await owned(startServer)
-let standby = await owned((owner) => startStandby(owner, primary))
-const name = await makeDatabase(primary)
-await primary.admin(TABLES, name)
-await waitForStandby()
+const pair = await startPair({ isSync: flags.standby !== 0 })
+const name = await makeDatabase(pair.primary)
+await pair.primary.admin(TABLES, name)
+await pair.waitForStandby()
 try {
   for (; facts.kills < flags.kills; facts.kills++) await round()
 } finally {
-  for (const server of [primary, standby]) await server.remove()
+  await pair.remove()
 }
 const sorted = gapsMs.sort((a, b) => a - b)
 const gap = { medianMs: Math.round(sorted[sorted.length >> 1]), maxMs: Math.round(sorted.at(-1)) }
@@ -44,20 +42,10 @@ if (facts.lost > 0 !== isControl) faults.push(`${facts.lost} acknowledged writes
 if (facts.doubled > 0) faults.push(`${facts.doubled} writes took place in part or twice`)
 report('postgres', { ...facts, gap, isControl }, faults)
 
-/** A server with `remove`, which ends it and removes its folder. */
-async function owned(start) {
-  const ends = []
-  const server = await start({ teardown: (work) => ends.push(work) })
-  const remove = async () => {
-    for (const end of ends.splice(0).reverse()) await end()
-  }
-  return { ...server, remove }
-}
-
 /** Kills the primary under writes, promotes the standby, compares, and makes a new standby. */
 async function round() {
   const db = openPostgres({
-    ...optionsFor([primary.host, standby.host], name, { limits: { connections: 10, repeatMs: 10_000 } }),
+    ...optionsFor(pair.hosts, name, { limits: { connections: 10, repeatMs: 10_000 } }),
     random,
     onFault: ({ message }) => {
       if (message.startsWith('repeats')) facts.repeats++
@@ -66,12 +54,11 @@ async function round() {
   const ledger = { acknowledged: [], refused: [], isDone: false, firstAfterMs: 0, killedMs: 0 }
   const writers = Array.from({ length: flags.writers }, () => write(db, ledger))
   await sleep(flags.loadMs * (0.5 + random()))
-  await holdLog()
-  await primary.kill()
+  await pair.holdLog()
+  await sleep(flags.lagMs * random())
+  await pair.kill()
   ledger.killedMs = performance.now()
-  await standby.admin('SELECT pg_promote()')
-  await standby.admin(`ALTER SYSTEM SET synchronous_standby_names = ''`)
-  await standby.admin('SELECT pg_reload_conf()')
+  await pair.promote()
   while (ledger.firstAfterMs === 0) await sleep(5)
   await sleep(100)
   ledger.isDone = true
@@ -79,20 +66,7 @@ async function round() {
   gapsMs.push(ledger.firstAfterMs - ledger.killedMs)
   await compare(db, ledger)
   await db.close()
-  await primary.remove()
-  primary = standby
-  standby = await owned((owner) => startStandby(owner, primary))
-  await waitForStandby()
-}
-
-/**
- * Stops what sends the log to the standby, for up to `lagMs`. Both servers share a machine: what was sent survives
- * the kill there, as it would not survive the end of a machine.
- */
-async function holdLog() {
-  const [sender] = await primary.admin('SELECT pid FROM pg_stat_replication')
-  process.kill(sender.pid, 'SIGSTOP')
-  await sleep(flags.lagMs * random())
+  await pair.renew()
 }
 
 async function write(db, ledger) {
@@ -129,18 +103,4 @@ async function compare(db, { acknowledged, refused }) {
     await written.run('DELETE FROM item')
     await written.run('DELETE FROM note')
   })
-}
-
-/** Waits until the standby has all of the log, and commits wait for it unless this is the control. */
-async function waitForStandby() {
-  const names = flags.standby === 0 ? '' : 'ANY 1 (standby)'
-  await primary.admin(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
-  await primary.admin('SELECT pg_reload_conf()')
-  const wanted = flags.standby === 0 ? 'async' : 'quorum'
-  for (let tries = 0; ; tries++) {
-    const [row] = await primary.admin('SELECT state, sync_state FROM pg_stat_replication')
-    if (row?.state === 'streaming' && row.sync_state === wanted) return
-    if (tries > 600) throw new Error(`found ${JSON.stringify(row)}, expected a standby of state ${wanted}`)
-    await sleep(50)
-  }
 }

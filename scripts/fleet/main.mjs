@@ -22,7 +22,9 @@ try {
   telling = tellProgress(startAtMs)
   const interrupted = new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
   const failed = Promise.all(children.map(({ result }) => result))
-  await Promise.race([sleep(flags.minutes * 60_000 + PAUSE_MS), interrupted, failed])
+  // a run that is interrupted does not wait for its end: the processes keep this one alive, not the timer
+  const over = sleep(flags.minutes * 60_000 + PAUSE_MS, undefined, { ref: false })
+  await Promise.race([over, interrupted, failed])
   const seconds = Math.min(flags.minutes * 60, (Date.now() - startAtMs) / 1000)
   tell({ drain: {} })
   const results = await Promise.all(children.map(({ result }) => result))

@@ -75,12 +75,12 @@ export interface TestServer {
 /** Role of the tests, no superuser: a hub needs none. */
 export const ROLE = 'fieldgate'
 
-/** Starts a server in a folder of its own, on a free port. It ends with the test, or with this process. */
-export async function startServer(t: Teardown): Promise<TestServer> {
+/** Starts a server in a folder of its own, on a free port or a given one. It ends with the test, or with this process. */
+export async function startServer(t: Teardown, port?: number): Promise<TestServer> {
   const root = serverFolder(t)
   const dataDir = path.join(root, 'data')
   await command('initdb', '-D', dataDir, '-U', 'postgres', '-A', 'trust', '--no-sync', ...ENCODING)
-  const server = await serve(t, root, dataDir)
+  const server = await serve(t, { root, dataDir, port })
   await server.admin(`CREATE ROLE ${ROLE} LOGIN; CREATE ROLE copier LOGIN REPLICATION`)
   return server
 }
@@ -88,13 +88,13 @@ export async function startServer(t: Teardown): Promise<TestServer> {
 const ENCODING = ['-E', 'UTF8', '--locale=C.UTF-8']
 
 /** Starts a standby of a server, under the name `standby`. It takes no writes. */
-export async function startStandby(t: Teardown, primary: TestServer): Promise<TestServer> {
+export async function startStandby(t: Teardown, primary: TestServer, at?: number): Promise<TestServer> {
   const root = serverFolder(t)
   const dataDir = path.join(root, 'data')
   const { host, port } = primary.host
   const source = `host=${host} port=${port} user=copier application_name=standby`
   await command('pg_basebackup', '-d', source, '-D', dataDir, '-R', '-X', 'stream', '-c', 'fast', '--no-sync')
-  return await serve(t, root, dataDir)
+  return await serve(t, { root, dataDir, port: at })
 }
 
 function serverFolder(t: Teardown): string {
@@ -111,8 +111,15 @@ async function command(name: string, ...argv: string[]): Promise<void> {
   await run(program, rest, { cwd: '/' })
 }
 
-async function serve(t: Teardown, root: string, dataDir: string): Promise<TestServer> {
-  const host = { host: '127.0.0.1', port: await freePort() }
+interface ServerPlace {
+  readonly root: string
+  readonly dataDir: string
+  /** a free one where it is undefined */
+  readonly port: number | undefined
+}
+
+async function serve(t: Teardown, { root, dataDir, port }: ServerPlace): Promise<TestServer> {
+  const host = { host: '127.0.0.1', port: port ?? (await freePort()) }
   let running: TiedProcess | undefined
   const admin = async <Row>(text: string, database = 'postgres'): Promise<Row[]> => {
     const client = new pg.Client({ ...host, user: 'postgres', password: '', database, ssl: false })

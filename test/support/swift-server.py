@@ -1,6 +1,6 @@
 """OpenStack Swift with its S3 interface in one process, for tests.
 
-Usage: swift-server.py DIRECTORY   Prints the port of the S3 interface. Access key test:tester, secret testing.
+Usage: swift-server.py DIRECTORY [PORT]   Serves what the directory holds, at the port or at a free one. Prints the port of the S3 interface. Access key test:tester, secret testing.
 
 Proxy, account, container and object server share an event loop. A ring of one device is written directly, and what
 Swift would keep in memcached is kept here.
@@ -24,8 +24,8 @@ from swift.common.wsgi import SwiftHttpProtocol, loadapp  # noqa: E402
 KINDS = ("object", "container", "account")
 root = sys.argv[1]
 settings = os.path.join(root, "etc")
-os.makedirs(settings)
-os.makedirs(os.path.join(root, "node", "disk"))
+os.makedirs(settings, exist_ok=True)
+os.makedirs(os.path.join(root, "node", "disk"), exist_ok=True)
 
 
 def write(name, text):
@@ -142,7 +142,7 @@ use = egg:swift#slo
 )
 for kind, socket in sockets.items():
     serve(kind, socket)
-front = listen(("127.0.0.1", 0))
+front = listen(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0))
 serve("proxy", front)
 print(front.getsockname()[1], flush=True)
 while True:

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
@@ -8,6 +8,9 @@ import { createS3Client, type S3Client, type S3Options } from '../../src/files/s
 export interface Swift {
   readonly endpoint: string
   readonly pid: number
+  kill(): Promise<void>
+  /** starts it again at the same port, with the objects that it had */
+  start(): Promise<void>
 }
 
 type TestLike = { testdir(): string; teardown(work: () => unknown): unknown }
@@ -25,20 +28,36 @@ const SERVER = path.join(import.meta.dirname, 'swift-server.py')
 
 /** Starts Swift over a folder of the test's; it ends with the test. */
 export async function startSwift(t: TestLike): Promise<Swift> {
-  const child = spawn('/usr/bin/python3', [SERVER, t.testdir()], { stdio: ['ignore', 'pipe', 'inherit'] })
-  endWith(t, child)
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  if (child.pid === undefined) throw new Error('Swift did not start')
-  return { endpoint: `http://127.0.0.1:${line.toString().trim()}`, pid: child.pid }
-}
-
-function endWith(t: TestLike, child: ChildProcess): void {
-  t.teardown(async () => {
-    child.kill('SIGCONT')
+  const dir = t.testdir()
+  let { child, port } = await serve(dir)
+  const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGCONT')
     child.kill('SIGKILL')
     await once(child, 'exit')
-  })
+  }
+  t.teardown(kill)
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    get pid() {
+      if (child.pid === undefined) throw new Error('Swift did not start')
+      return child.pid
+    },
+    kill,
+    async start() {
+      ;({ child, port } = await serve(dir, port))
+    },
+  }
+}
+
+async function serve(dir: string, at?: string) {
+  const argv = at === undefined ? [] : [at]
+  const child = spawn('/usr/bin/python3', [SERVER, dir, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const killAtExit = () => child.kill('SIGKILL')
+  process.once('exit', killAtExit)
+  child.once('exit', () => process.off('exit', killAtExit))
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  return { child, port: line.toString().trim() }
 }
 
 /** Settings of a bucket of Swift. */

@@ -83,8 +83,10 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
   const writers = createSlots(Math.max(1, limits.connections - KEPT_FOR_READS), limits.waitMs)
   const nameOf = statementNames()
   const gate = createStandbyGate({
-    probe: () =>
-      pool.lend((connection) => runTransaction(connection, options, { attempt: newAttempt() }, noWork)),
+    async probe() {
+      await pool.leaveReplaced() // a primary that was cut off from its standby, which is the primary now
+      await pool.lend((connection) => runTransaction(connection, options, { attempt: newAttempt() }, noWork))
+    },
     onFault: options.onFault,
   })
   const transact = async <T>(

@@ -7,6 +7,8 @@ import { createSlots } from './slots.js'
 export interface Pool {
   /** Lends a connection to `work`. One that failed under it is not lent again. */
   lend<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /** Leaves the primary if another host has replaced it, which it does not know while it is cut off. */
+  leaveReplaced(): Promise<void>
   /** Ends the connections, those that are lent when they come back. A second call does nothing. */
   close(): Promise<void>
 }
@@ -59,6 +61,9 @@ export function createPool(
       } finally {
         slots.give()
       }
+    },
+    async leaveReplaced() {
+      if (!isClosed && (await finder.isReplaced())) leavePrimary()
     },
     async close() {
       isClosed = true

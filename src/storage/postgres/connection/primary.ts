@@ -11,6 +11,12 @@ export interface PrimaryFinder {
    * @throws Error NO_PRIMARY where no host takes writes now; another error where a repeat does not help
    */
   connect(): Promise<Connection>
+  /**
+   * Looks at all hosts for a primary that has replaced the one that is used.
+   *
+   * @returns true where there is one: later connections are to it, or to none
+   */
+  isReplaced(): Promise<boolean>
 }
 
 /**
@@ -31,14 +37,23 @@ const BEGIN_SESSION = `SELECT pg_is_in_recovery() OR current_setting('default_tr
  * Creates a finder. It begins with the host that was the primary last.
  *
  * Each promotion begins a timeline with a higher number. A primary of a lower one than was seen before was replaced
- * while it was away, and does not know it: what is written there would be lost.
+ * while it was away, and does not know it: what is written there would be lost. So the first connection of a process
+ * is made after a look at all hosts.
  */
 export function createPrimaryFinder(options: OpenOptions): PrimaryFinder {
   let hosts = [...options.hosts]
   /** highest timeline of a primary, 8 hexadecimal digits */
   let timeline = ''
+  const isReplaced = async () => {
+    const before = timeline
+    const found = await Promise.all(hosts.map((host) => timelineOf(host, options)))
+    for (const each of found) if (each > timeline) timeline = each
+    return timeline > before
+  }
   return {
+    isReplaced,
     async connect() {
+      if (timeline === '' && hosts.length > 1) await isReplaced()
       const faults: { host: PostgresHost; error: unknown }[] = []
       for (const host of hosts) {
         try {
@@ -52,6 +67,17 @@ export function createPrimaryFinder(options: OpenOptions): PrimaryFinder {
       }
       throw chooseFault(faults)
     },
+  }
+}
+
+/** @returns timeline of a host that takes writes; an empty text for another one, or one that cannot be reached */
+async function timelineOf(host: PostgresHost, options: OpenOptions): Promise<string> {
+  try {
+    const { connection, timeline } = await openWritable(host, options, '')
+    await connection.close()
+    return timeline
+  } catch {
+    return '' // `connect` reports why a host cannot be used
   }
 }
 
