@@ -111,7 +111,7 @@ async function readMetrics(url, headers) {
   return { page, sum }
 }
 
-function statusMb(pid, field) {
+export function statusMb(pid, field) {
   const line = readFileSync(`/proc/${pid}/status`, 'utf8').match(new RegExp(`${field}:\\s+(\\d+) kB`))
   return line === null ? Number.NaN : Number(line[1]) / 1024
 }

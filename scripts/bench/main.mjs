@@ -24,6 +24,7 @@ const BENCHES = [
   'model-delta',
   'model-rounds',
   'postgres',
+  'hub',
   'footprint',
 ]
 const asked = process.argv.slice(2).filter((name) => !name.startsWith('-'))

@@ -69,7 +69,7 @@ export function summaryOf(
     ...counts,
     rowsPerSecond: perSecond(counts.rows),
     batchesPerSecond: perSecond(counts.batches),
-    backlogSeconds: Math.round(backlogMs / 1000),
+    backlogSeconds: Number((backlogMs / 1000).toFixed(1)),
     bytesPerRow: counts.rows === 0 ? null : Number((counts.bytes / counts.rows).toFixed(1)),
     ackMs: { p50: quantileMs(ack, 0.5), p99: quantileMs(ack, 0.99) },
     slowAckMs: { p50: quantileMs(slowAck, 0.5), p99: quantileMs(slowAck, 0.99) },

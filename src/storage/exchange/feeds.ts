@@ -221,7 +221,7 @@ export interface ReceivedBatch extends SenderState {
   readonly after: number
   /** change with which it ends */
   readonly last: number
-  /** read once, while they are stored; what reading them throws is thrown, and nothing is stored */
+  /** read while they are stored, and once more where that is to be repeated; what reading them throws is thrown, and nothing is stored */
   readonly rows: Iterable<ReceivedRow>
   /** origin of all rows; absent where they may have several */
   readonly origin?: string

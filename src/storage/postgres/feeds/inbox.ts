@@ -1,6 +1,5 @@
 import { feedUnknown } from '../../exchange/feed-errors.js'
-import type { FeedInbox, ReceivedFeed, ReceivedRow, SenderState } from '../../exchange/feeds.js'
-import { createPause } from '../../pause.js'
+import type { FeedInbox, ReceivedFeed, SenderState } from '../../exchange/feeds.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { Rows } from '../connection/database.js'
 import { readTogether } from '../connection/read-together.js'
@@ -68,33 +67,16 @@ export function createFeedInbox(context: TablesContext): FeedInbox {
       return feeds.filter((feed) => feed !== undefined)
     },
     async take(batch, owner) {
-      const rows = await readAll(batch.rows)
       const known = tables.get(feedKey(batch)) ?? (await findTable(batch))
-      const written = await taking.take(known, { batch, rows, owner })
+      const written = await taking.take(known, batch, owner)
       if (written !== undefined) return written
       // another process has opened the feed for another table since it was seen here
-      const again = await taking.take(await findTable(batch), { batch, rows, owner })
+      const again = await taking.take(await findTable(batch), batch, owner)
       // no test: it would have to be opened once more
       if (again === undefined) throw feedUnknown(batch)
       return again
     },
   }
-}
-
-/** Rows between two checks of the clock. */
-const CHECK_ROWS = 64
-/** Longest stretch of work between two turns of the event loop, ms. */
-const SLICE_MS = 5
-
-/** Reads rows, which a repeat needs once more. */
-async function readAll(rows: Iterable<ReceivedRow>): Promise<ReceivedRow[]> {
-  const pause = createPause(undefined, SLICE_MS)
-  const all: ReceivedRow[] = []
-  for (const row of rows) {
-    all.push(row)
-    if (all.length % CHECK_ROWS === 0) await pause()
-  }
-  return all
 }
 
 interface Opening {

@@ -2,6 +2,7 @@ import { type AppError, isAppError } from '../../../errors.js'
 import { cursorMismatch, feedUnknown, isSameState } from '../../exchange/feed-errors.js'
 import type { ReceivedBatch, ReceivedRow } from '../../exchange/feeds.js'
 import { createOwnerQueue, type OwnerQueue } from '../../owner-queue.js'
+import { createPause } from '../../pause.js'
 import type { LoaderTable } from '../../tables.js'
 import type { Attempt, Rows } from '../connection/database.js'
 import { currentTable } from '../tables/put-call.js'
@@ -14,86 +15,127 @@ import { type CursorRow, feedKey, lockCursors, moveCursors } from './cursors.js'
 const GROUP_ROWS = 2000
 const GROUP_BATCHES = 100
 
-/** A batch whose rows were read. */
-export interface TakenBatch {
-  readonly batch: ReceivedBatch
-  readonly rows: readonly ReceivedRow[]
-  /** key that sends */
-  readonly owner: string
-}
+/** Rows between two checks of the clock. */
+const CHECK_ROWS = 64
+/** Longest stretch of work between two turns of the event loop, ms. */
+const SLICE_MS = 5
 
-interface Call extends TakenBatch {
+interface Call {
+  readonly batch: ReceivedBatch
   /** @param written undefined for a feed of another table */
   resolve(written: number | undefined): void
   reject(error: unknown): void
 }
 
+/** A batch whose rows were read, which a repeat needs once more. */
+interface ReadCall extends Call {
+  readonly rows: readonly ReceivedRow[]
+}
+
 /** Batches that are stored. */
 export interface Taking {
   /**
-   * Stores a batch with those of the same table that wait at the time.
+   * Stores a batch with those of the same table that wait at the time. Its rows are read when its turn is near.
    *
+   * @param owner key that sends
    * @returns rows that were written; undefined, and nothing is stored, for a feed of another table
    * @throws AppError UNKNOWN_FEED, CURSOR_MISMATCH, BAD_RECORD
    */
-  take(table: LoaderTable, taken: TakenBatch): Promise<number | undefined>
+  take(table: LoaderTable, batch: ReceivedBatch, owner: string): Promise<number | undefined>
 }
 
 /** Batches of one table that wait for their turn. */
 interface Waiting {
-  readonly table: LoaderTable
   readonly queue: OwnerQueue<Call>
-  /** a batch that was taken and does not fit the group before it */
-  held: Call | undefined
+  /** a batch that was read and does not fit the group before it */
+  held: ReadCall | undefined
+}
+
+/** Batches of the next transaction. */
+interface Group {
+  readonly calls: ReadCall[]
+  rows: number
 }
 
 /**
  * Creates the storing of one process. Batches of one table take turns here, and those that wait at the same time are
- * committed together, because each commit takes the time of the disk and of the standby. Owners have turns.
+ * committed together, because each commit takes the time of the disk and of the standby. Owners have turns. While one
+ * group is stored, the rows of the next one are read; all others wait as they came, because their rows take many times
+ * as much memory.
  */
 export function createTaking(context: TablesContext): Taking {
   const tables = new Map<number, Waiting>()
-  const serve = async (waiting: Waiting) => {
-    const { table } = waiting
-    for (let group = nextGroup(waiting); group.length > 0; group = nextGroup(waiting))
-      await takeGroup(context, table, group)
+  const serve = async (table: LoaderTable, waiting: Waiting) => {
+    let group = await fill(waiting)
+    // a batch may have come since the queue was found empty
+    while (group.calls.length > 0 || waiting.queue.size() > 0) {
+      const next = fill(waiting)
+      await takeGroup(context, table, group.calls)
+      group = await fill(waiting, await next)
+    }
     tables.delete(table.tableId)
   }
   return {
-    take: (table, taken) =>
+    take: (table, batch, owner) =>
       new Promise((resolve, reject) => {
         const known = tables.get(table.tableId)
-        const waiting = known ?? { table, queue: createOwnerQueue<Call>(), held: undefined }
-        waiting.queue.push(taken.owner, { ...taken, resolve, reject })
+        const waiting = known ?? { queue: createOwnerQueue<Call>(), held: undefined }
+        waiting.queue.push(owner, { batch, resolve, reject })
         if (known !== undefined) return
         tables.set(table.tableId, waiting)
-        void Promise.resolve().then(() => serve(waiting))
+        void Promise.resolve().then(() => serve(table, waiting))
       }),
   }
 }
 
-function nextGroup(waiting: Waiting): Call[] {
-  const group: Call[] = []
-  let rows = 0
-  while (group.length < GROUP_BATCHES) {
-    const call = waiting.held ?? waiting.queue.take()
+/** Adds batches that wait to a group until it is full, and reads their rows. Never rejects. */
+async function fill(waiting: Waiting, group: Group = { calls: [], rows: 0 }): Promise<Group> {
+  while (group.calls.length < GROUP_BATCHES && group.rows < GROUP_ROWS) {
+    const call = waiting.held ?? (await readNext(waiting))
     waiting.held = undefined
     if (call === undefined) return group
-    if (group.length > 0 && rows + call.rows.length > GROUP_ROWS) {
+    if (group.calls.length > 0 && group.rows + call.rows.length > GROUP_ROWS) {
       waiting.held = call
       return group
     }
-    group.push(call)
-    rows += call.rows.length
+    group.calls.push(call)
+    group.rows += call.rows.length
   }
   return group
+}
+
+/** Reads the rows of the next batch. One that cannot be read is answered. */
+async function readNext({ queue }: Waiting): Promise<ReadCall | undefined> {
+  for (let call = queue.take(); call !== undefined; call = queue.take()) {
+    try {
+      return { ...call, rows: await readAll(call.batch.rows) }
+    } catch (error) {
+      call.reject(error)
+    }
+  }
+  return undefined
+}
+
+async function readAll(rows: Iterable<ReceivedRow>): Promise<ReceivedRow[]> {
+  const pause = createPause(undefined, SLICE_MS)
+  const all: ReceivedRow[] = []
+  for (const row of rows) {
+    all.push(row)
+    if (all.length % CHECK_ROWS === 0) await pause()
+  }
+  return all
 }
 
 /** What became of a batch. */
 type Outcome = { readonly written: number | undefined } | { readonly fault: AppError }
 
 /** Stores batches and answers them. Never rejects. */
-async function takeGroup(context: TablesContext, table: LoaderTable, group: readonly Call[]): Promise<void> {
+async function takeGroup(
+  context: TablesContext,
+  table: LoaderTable,
+  group: readonly ReadCall[],
+): Promise<void> {
+  if (group.length === 0) return
   /** of the last attempt, by call */
   let outcomes: Outcome[] = []
   try {
@@ -133,7 +175,7 @@ function isOfDatabase(error: unknown): boolean {
 
 interface Storing {
   readonly table: LoaderTable
-  readonly group: readonly Call[]
+  readonly group: readonly ReadCall[]
   /** outcomes of an earlier attempt, whose commit may have taken place; empty for none */
   readonly before: readonly Outcome[]
   /** undefined when the table is gone */
@@ -189,7 +231,7 @@ function judge(
 }
 
 /** Rows by their origin, in the order of their first row. */
-function partsOf({ batch, rows }: TakenBatch): Iterable<[string, readonly ReceivedRow[]]> {
+function partsOf({ batch, rows }: ReadCall): Iterable<[string, readonly ReceivedRow[]]> {
   if (rows.length === 0) return []
   return batch.origin === undefined ? Map.groupBy(rows, ({ origin }) => origin) : [[batch.origin, rows]]
 }

@@ -1,0 +1,189 @@
+// A hub on PostgreSQL and an S3-compatible store: simulated gateways send rows and models over HTTP, then some of
+// them send what they gathered in a day without a link, beside batches of the same size that a driver writes by
+// itself. Engines, hub and gateways share the cores. Options: --gateways=N, --events=N a second, --seconds=N,
+// --processes=N of gateways, --backlog=N rows of each of 200 gateways.
+import '../test/load-typescript.mjs'
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
+import { readyOf, statusMb } from './gateway.mjs'
+import { writeBare } from './hub-bare.mjs'
+import { option } from './options.mjs'
+
+const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
+
+const PROGRAM = path.resolve('dist/fieldgate.cjs')
+const TICKS_PER_SECOND = 100
+const TABLE = 'sim_points'
+const PROFILE = { up: [{ table: TABLE }] }
+const BACKLOG_GATEWAYS = 200
+/** connections of the bare batches */
+const WRITERS = 2
+
+export async function run() {
+  const why = noHub()
+  if (why !== false) {
+    console.log(`skipped: ${why}`)
+    return
+  }
+  const ends = []
+  const owner = { testdir: () => folder(ends), teardown: (work) => ends.push(work) }
+  try {
+    const hub = await startHub(owner)
+    await steady(hub)
+    await backlog(hub)
+  } finally {
+    for (const end of ends.reverse()) await end()
+  }
+}
+
+function folder(ends) {
+  const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-'))
+  ends.push(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** Starts the engines and one process of a hub. */
+async function startHub(owner) {
+  const engines = await startEngines(owner)
+  const place = await makeHub(owner, engines, { settings: { limits: LIMITS } })
+  const data = path.join(place.dir, 'bench')
+  const verb = (...argv) =>
+    JSON.parse(
+      execFileSync(
+        process.execPath,
+        [PROGRAM, ...argv, '--json', '--config', place.config, '--data-dir', data],
+        { encoding: 'utf8' },
+      ),
+    )
+  verb('hub', 'init')
+  const serve = [PROGRAM, 'serve', '--json', '--port', '0', '--config', place.config, '--data-dir', data]
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...serve], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...UNIT_ENV, FIELDGATE_LOG__LEVEL: 'error' },
+  })
+  owner.teardown(async () => {
+    child.kill('SIGTERM')
+    await new Promise((resolve) => child.once('exit', resolve))
+  })
+  const { url } = await readyOf(child)
+  const file = (name, body) => {
+    writeFileSync(path.join(place.dir, name), body)
+    return path.join(place.dir, name)
+  }
+  verb('fleet', 'profile', 'set', 'field', file('profile.json', JSON.stringify(PROFILE)))
+  const { token } = verb('fleet', 'token', '--profile', 'field', '--uses', '99999')
+  const key = verb('key', 'create', '--name', 'reader', '--scope', 'map:read')
+  return {
+    ...{ url, place, engines, pid: child.pid, state: path.join(place.dir, 'gateways.json') },
+    token: file('token', token),
+    keyFile: file('reader.json', JSON.stringify(key)),
+  }
+}
+
+/** Allowances of a fleet whose gateways share the address of a bench. */
+const LIMITS = { connections: 20_000, callsPerMinutePerAddress: 100_000_000, anonymousPerMinute: 100_000_000 }
+
+/** What the gateways send as it comes, with outages, a storm and restarts. */
+async function steady(hub) {
+  const [gateways, events, seconds] = [option('gateways', 200), option('events', 1000), option('seconds', 60)]
+  const used = startUse(hub)
+  const summary = await simulate(hub, {
+    ...{ gateways, 'events-per-second': events, minutes: seconds / 60, 'batch-wait-s': 10 },
+    ...{ 'keep-alive-s': 0, 'read-back': 20 },
+  })
+  const share = used()
+  const { rowsPerSecond, bytesPerRow, ackMs, herd, failedSessions, rowsCompared, faultCount } = summary
+  console.log(`${gateways} gateways, ${events} events/s asked, ${seconds} s, one storm of reconnects`)
+  console.log(`rows taken                ${rowsPerSecond} /s, ${bytesPerRow} bytes a row on the wire`)
+  console.log(`acknowledgements          p50 ${ackMs.p50} ms, p99 ${ackMs.p99} ms`)
+  console.log(`reconnects                ${herd} in a second at most, ${failedSessions} sessions failed`)
+  console.log(`rows compared             ${rowsCompared}, faults ${faultCount}`)
+  console.log(`processors                ${share}`)
+  console.log(`hub process               ${statusMb(hub.pid, 'VmHWM').toFixed(0)} MB RSS at most`)
+}
+
+/** Rows that gateways gathered without a link, beside bare batches. */
+async function backlog(hub) {
+  const rows = option('backlog', 2000)
+  const gateways = BACKLOG_GATEWAYS
+  const used = startUse(hub)
+  const summary = await simulate(hub, {
+    ...{ gateways, 'events-per-second': 0, minutes: 0.02, storms: 0, outages: 0, 'restarts-per-minute': 0 },
+    ...{ 'backlog-gateways': gateways, 'backlog-rows': rows, 'drain-s': 3600, 'batch-wait-s': 0.1 },
+    ...{ 'slow-percent': 0, 'trouble-percent': 0, seed: 2, table: TABLE, 'read-back': 0 },
+  })
+  const share = used()
+  const { backlogRows, backlogSeconds, batches, faultCount, retries } = summary
+  const rate = backlogRows / backlogSeconds
+  const batch = Math.round(summary.rows / batches)
+  const bareUse = startUse(hub)
+  const bare = await writeBare(hub, { rows: backlogRows, batch, writers: WRITERS })
+  const percent = Math.round((rate / bare) * 100)
+  console.log(
+    `\nbacklog of ${gateways} gateways, ${backlogRows} rows in batches of ${batch}, ${retries} sent again, faults ${faultCount}`,
+  )
+  console.log(`taken                     ${Math.round(rate)} rows/s, ${percent} % of bare batches (70 asked)`)
+  console.log(
+    `bare batches              ${Math.round(bare)} rows/s, ${WRITERS} connections; processors ${bareUse()}`,
+  )
+  console.log(`processors                ${share}`)
+  console.log(`hub process               ${statusMb(hub.pid, 'VmHWM').toFixed(0)} MB RSS at most`)
+}
+
+function simulate(hub, flags) {
+  const all = {
+    ...{ hub: hub.url, token: hub.token, 'key-file': hub.keyFile, table: TABLE },
+    ...{ processes: option('processes', 1), json: 'yes', ...flags },
+  }
+  const words = Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)])
+  const child = spawn(process.execPath, ['scripts/fleet/main.mjs', ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  return new Promise((resolve, reject) =>
+    child.once('exit', (code) => {
+      if (text === '') reject(new Error(`the simulation ended with ${code}`))
+      else resolve(JSON.parse(text))
+    }),
+  )
+}
+
+/** Begins to count processor time. @returns function that tells the shares since then */
+function startUse(hub) {
+  const before = secondsOf(hub)
+  const startedMs = performance.now()
+  return () => {
+    const after = secondsOf(hub)
+    const seconds = (performance.now() - startedMs) / 1000
+    return Object.entries(after)
+      .map(([name, value]) => `${name} ${((value - before[name]) / seconds).toFixed(2)}`)
+      .join(', ')
+  }
+}
+
+/** Processor time by part, seconds. That of ended processes of PostgreSQL is with its first one. */
+function secondsOf({ pid, engines }) {
+  const [first] = readFileSync(path.join(engines.postgres.dataDir, 'postmaster.pid'), 'utf8').split('\n')
+  const children = readFileSync(`/proc/${first}/task/${first}/children`, 'utf8').trim().split(' ')
+  const postgres = [first, ...children].reduce((sum, each) => sum + processorSeconds(each, true), 0)
+  const own = processorSeconds('self', true)
+  return { hub: processorSeconds(pid), postgres, store: processorSeconds(engines.swift.pid), gateways: own }
+}
+
+function processorSeconds(pid, withEnded = false) {
+  let text
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return 0 // it has ended: its time is with its parent
+  }
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const ticks = fields.slice(11, withEnded ? 15 : 13)
+  return ticks.reduce((sum, each) => sum + Number(each), 0) / TICKS_PER_SECOND
+}
