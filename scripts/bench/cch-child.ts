@@ -226,7 +226,7 @@ async function memory(): Promise<void> {
   const { arrayBuffers, heapUsed } = process.memoryUsage()
   const peakMb = process.resourceUsage().maxRSS / 1024
   console.log(
-    `resident set added by the map, free flow and one risk profile: ${mb(rss - before)} (arrays ${mb(arrayBuffers)}, of them the file ${mb(graph.buffer.byteLength)}; heap ${mb(heapUsed)}; peak ${peakMb.toFixed(0)} MB, ${searches.length} searches held)`,
+    `resident set added by the map, free flow and one risk profile: ${mb(rss - before)} (arrays ${mb(arrayBuffers)}, of them the file ${mb(graph.fileBytes)}; heap ${mb(heapUsed)}; peak ${peakMb.toFixed(0)} MB, ${searches.length} searches held)`,
   )
 }
 

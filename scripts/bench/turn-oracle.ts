@@ -4,6 +4,7 @@ import { openExtract, unpackBlob } from '../../src/mapbuild/extract/blobs.js'
 import { createBlockReader } from '../../src/mapbuild/extract/block.js'
 import { readLine } from '../../src/routing/graph/geometry.js'
 import { type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
+import { doubleAt } from '../../src/routing/graph/paged.js'
 
 export type Kind = 'none' | 'signs' | 'main' | 'full'
 
@@ -241,7 +242,7 @@ function signsOf(
   junction: number,
   from: number,
 ): { ms: number; isSignalled: boolean } {
-  const tags = arms.tags.get(graph.junctionOsmId[junction]!)
+  const tags = arms.tags.get(doubleAt(graph.junctionOsmId, junction))
   if (tags === undefined) return { ms: 0, isSignalled: false }
   const barrier = tags.get('barrier') ?? ''
   let ms = barrier === 'toll_booth' ? 15_000 : GATES.includes(barrier) ? 60_000 : 0

@@ -1,8 +1,9 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import { AppError } from '../errors.js'
+import { AppError, messageOf } from '../errors.js'
 import type { Graph } from '../routing/graph/graph.js'
-import { readGraph } from '../routing/graph/graph-file.js'
+import { type GraphBytes, openGraph } from '../routing/graph/graph-file.js'
 
 /**
  * Size of one read: large enough that the calls cost nothing, small enough to keep other file operations
@@ -11,37 +12,94 @@ import { readGraph } from '../routing/graph/graph-file.js'
 const CHUNK_BYTES = 8 * 1024 * 1024
 
 /**
- * Reads a map file into memory and opens it. Blocks the thread: 10 ms for a city, about 0.3 s for 200
- * MB.
+ * Opens a map file: checks all of it, and keeps in memory what searches run on. Geometry, names, notes and some
+ * indexes are read again when an answer needs them. The file stays open as long as the graph is in use, so it may
+ * be replaced meanwhile; where it is written in place or cut short, answers that need that place fail with UNKNOWN_MAP.
+ *
+ * Blocks the thread: 10 ms for a city, about 0.3 s for 200 MB.
  *
  * @param maxBytes `routing.maxMapBytes`; a larger file is refused before it is read
  * @throws AppError BAD_MAP_FILE, or errors of the file system
  */
 export function loadGraphFile(file: string, maxBytes = Number.POSITIVE_INFINITY): Graph {
-  return readGraph(readWhole(file, maxBytes), crc32)
+  const fd = openSync(file, 'r')
+  let graph: Graph | undefined
+  try {
+    graph = openFrom(fd, file, maxBytes)
+    return graph
+  } finally {
+    if (graph === undefined) closeSync(fd)
+  }
 }
 
-/** Not into shared memory: V8 does not count that, and would keep a map that was dropped for long. */
-function readWhole(file: string, maxBytes: number): ArrayBuffer {
-  const fd = openSync(file, 'r')
-  try {
-    const sizeBytes = fstatSync(fd).size
-    if (sizeBytes > maxBytes) {
-      throw new AppError(
-        'BAD_MAP_FILE',
-        { reason: 'size', sizeBytes, maxBytes },
-        { message: `the map file has ${sizeBytes} bytes, routing.maxMapBytes allows ${maxBytes}` },
+function openFrom(fd: number, file: string, maxBytes: number): Graph {
+  const sizeBytes = fstatSync(fd).size
+  if (sizeBytes > maxBytes) {
+    throw new AppError(
+      'BAD_MAP_FILE',
+      { reason: 'size', sizeBytes, maxBytes },
+      { message: `the map file has ${sizeBytes} bytes, routing.maxMapBytes allows ${maxBytes}` },
+    )
+  }
+  const buffers: ArrayBuffer[] = []
+  const paging = pagingOf(fd, file)
+  const graph = openGraph(
+    {
+      byteLength: sizeBytes,
+      read(offset, bytes) {
+        // not shared memory: V8 does not count that, and would keep a map that was dropped for long
+        const buffer = new ArrayBuffer(bytes)
+        readAll(fd, file, offset, new Uint8Array(buffer))
+        buffers.push(buffer)
+        return [buffer, 0]
+      },
+      paging,
+    },
+    crc32,
+  )
+  // the sections that are read by pages: given back at once, not when V8 collects its next garbage
+  const kept = new Set<unknown>(
+    Object.values(graph).map((value) => ArrayBuffer.isView(value) && value.buffer),
+  )
+  for (const buffer of buffers) if (!kept.has(buffer)) buffer.transfer(0)
+  // the pages of the graph hold this function, and nothing else does
+  files.register(paging.read, fd)
+  return graph
+}
+
+/** Closes the files of graphs that are no longer used: a search may outlast its map's replacement. */
+const files = new FinalizationRegistry<number>(closeSync)
+
+/** Reads pages of a file, which are errors of its map when they cannot be read. */
+function pagingOf(fd: number, file: string): NonNullable<GraphBytes['paging']> {
+  const map = path.basename(file).replace(/\.graph$/, '')
+  const fault = (what: string, cause?: unknown) =>
+    new AppError(
+      'UNKNOWN_MAP',
+      { map },
+      { message: `The map ${JSON.stringify(map)} cannot be read any more: ${what}`, cause },
+    )
+  return {
+    read(offset, into) {
+      try {
+        readAll(fd, file, offset, into)
+      } catch (error) {
+        throw fault(messageOf(error), error)
+      }
+    },
+    changed: (offset) =>
+      fault(`${file} was changed while it was open, at byte ${offset}; replace maps by renaming a new file`),
+  }
+}
+
+/** Fills an array from a place in a file. @throws Error for a file that has become shorter */
+function readAll(fd: number, file: string, offset: number, into: Uint8Array): void {
+  for (let at = 0; at < into.length; ) {
+    const read = readSync(fd, into, at, Math.min(CHUNK_BYTES, into.length - at), offset + at)
+    if (read === 0)
+      throw new Error(
+        `${file} became shorter while it was open: found ${offset + at} bytes, expected at least ${offset + into.length}`,
       )
-    }
-    const buffer = new ArrayBuffer(sizeBytes)
-    const bytes = new Uint8Array(buffer)
-    for (let at = 0; at < sizeBytes; ) {
-      const read = readSync(fd, bytes, at, Math.min(CHUNK_BYTES, sizeBytes - at), at)
-      if (read === 0) throw new Error(`${file} became shorter while it was read`)
-      at += read
-    }
-    return buffer
-  } finally {
-    closeSync(fd)
+    at += read
   }
 }

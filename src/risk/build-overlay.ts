@@ -1,7 +1,7 @@
 import { createFlatLine, type FlatLine, readFlatLine } from '../routing/graph/flat-line.js'
 import { cornerOffsets, readLine } from '../routing/graph/geometry.js'
 import type { Graph } from '../routing/graph/graph.js'
-import { openSegmentTree, type SegmentTree } from '../routing/graph/index-trees.js'
+import { type SegmentIndex, segmentIndex } from '../routing/graph/segment-index.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
 import type { CellSet } from './cell-set.js'
@@ -109,7 +109,7 @@ interface Work {
 
 /** A walk through the tree of segments. */
 interface Walk {
-  readonly tree: SegmentTree
+  readonly tree: SegmentIndex
   /**
    * only segments near these cells are searched, and listed even without pieces; undefined = near any cell
    */
@@ -137,8 +137,7 @@ interface Branch {
  * undefined.
  */
 function* findPieces(work: Work, changed: CellSet | undefined, found: Found): SlicedTask<void> {
-  const tree = openSegmentTree(work.graph)
-  if (tree === undefined) throw new Error('the map has no index of its segments')
+  const tree = segmentIndex(work.graph)
   const walk: Walk = { tree, changed: changed && indexCells(changed), work, found }
   const { levelEnds } = tree
   yield* walkBranch(walk, {
@@ -162,10 +161,13 @@ function* walkBranch(
 ): SlicedTask<void> {
   const { tree, changed, work, found } = walk
   const { rects, others } = work.index
-  const { boxes, indices, nodeSize, levelEnds } = tree
+  const { nodeSize, levelEnds } = tree
   const last = Math.min(first + nodeSize, levelEnds[level]!)
+  // leaves are valid until the next call, which comes after all of them were used
+  const { boxes, indices, base } = tree.childrenOf(level, first, last)
   for (let child = first; child < last; child++) {
-    const at = child * 4
+    const at = (child - base) * 4
+    const next = indices[child - base]!
     let changedTop = changedEnd
     if (changed !== undefined) {
       changedTop = siftCells(changed.others, changedFrom, changedEnd, boxes, at)
@@ -177,7 +179,7 @@ function* walkBranch(
     if (level > 0) {
       yield* walkBranch(walk, {
         level: level - 1,
-        first: indices[child]! >>> 2,
+        first: next >>> 2,
         from: end,
         end: top,
         changedFrom: changedEnd,
@@ -189,8 +191,8 @@ function* walkBranch(
     work.line.south = boxes[at + 1]!
     work.line.east = boxes[at + 2]!
     work.line.north = boxes[at + 3]!
-    if (findOnSegment(work, indices[child]!, rectLevel, end, top) || changed !== undefined)
-      addFound(found, indices[child]!, work.pieces)
+    if (findOnSegment(work, next, rectLevel, end, top) || changed !== undefined)
+      addFound(found, next, work.pieces)
   }
   if (level === 0) yield
 }

@@ -1,6 +1,7 @@
 import { cutLine } from '../routing/graph/geometry.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { nearestJunction } from '../routing/graph/nearest-junction.js'
+import { doubleAt, numberAt } from '../routing/graph/paged.js'
 import { readNotes, readString } from '../routing/graph/strings.js'
 import { isBackward, segmentOf } from '../routing/graph/topology.js'
 import { hours, MS_PER_HOUR } from '../routing/search/cost.js'
@@ -91,7 +92,7 @@ export function sumOf(steps: Route['legs'][number]): RouteTotals {
 
 /** Returns the OSM id of the junction nearest to a point. */
 export function nearestNodeId(graph: Graph, lng: number, lat: number): number {
-  return graph.junctionOsmId[nearestJunction(graph, lng, lat)]!
+  return doubleAt(graph.junctionOsmId, nearestJunction(graph, lng, lat))
 }
 
 /** Rounds to 12 decimals. */
@@ -133,7 +134,7 @@ function featureOf(
 }
 
 function nameOf(graph: Graph, segment: number, known: Map<number, string>): string {
-  const offset = graph.segmentName[segment]!
+  const offset = numberAt(graph.segmentName, segment)
   let name = known.get(offset)
   if (name === undefined) {
     name = readString(graph, offset)

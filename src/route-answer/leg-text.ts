@@ -1,6 +1,7 @@
 import { createFlatLine, readFlatLine } from '../routing/graph/flat-line.js'
 import type { Graph } from '../routing/graph/graph.js'
-import { readNotes, stringRange } from '../routing/graph/strings.js'
+import { isZeroAt, numberAt } from '../routing/graph/paged.js'
+import { readNotes, readStringBytes } from '../routing/graph/strings.js'
 import { segmentOf } from '../routing/graph/topology.js'
 import { hours, MS_PER_HOUR } from '../routing/search/cost.js'
 import type { DrivenStep, Route } from '../routing/search/route.js'
@@ -193,13 +194,13 @@ function writeFeature(
   const { text, flat } = writer
   const { link, lengthMm, speed } = step
   const segment = segmentOf(link)
-  const [nameFrom, nameEnd] = stringRange(graph, graph.segmentName[segment]!)
+  const name = readStringBytes(graph, numberAt(graph.segmentName, segment))
   let count = 0
   if (geometry !== 'none') {
     readFlatLine(graph, segment, flat)
     count = closeLine(writer, addFlatLine(writer, step, 0))
   }
-  reserveBytes(text, FEATURE_BYTES + (count / 2) * POSITION_BYTES + (nameEnd - nameFrom) * ESCAPED_BYTES)
+  reserveBytes(text, FEATURE_BYTES + (count / 2) * POSITION_BYTES + name.length * ESCAPED_BYTES)
   let at = writeHead(writer, text.size, count, geometry)
   at = writeInteger(text, writeAscii(text, at, EDGE_ID), link)
   at = writeDecimal(text, writeAscii(text, at, LENGTH), lengthMm, 3, 1000)
@@ -208,7 +209,7 @@ function writeFeature(
   at = writeInteger(text, riskAt, step.maxLevel)
   at = writeAscii(text, at, isWaypoint ? AT_WAYPOINT : ON_THE_WAY)
   at = writeNotes(text, graph, link, at)
-  at = writeUtf8(text, writeAscii(text, at, NAME), graph.strings, nameFrom, nameEnd)
+  at = writeUtf8(text, writeAscii(text, at, NAME), name, 0, name.length)
   at = writeTrillionths(text, writeAscii(text, at, TIME), Math.round(hours(lengthMm, speed) * 1e12))
   at = writePolyline(writer, at, count, geometry)
   text.size = writeAscii(text, at, TAIL)
@@ -236,7 +237,7 @@ function writePolyline(
 
 /** Writes the notes of a link through objects: few links have any. */
 function writeNotes(text: ByteText, graph: Graph, link: number, at: number): number {
-  if (graph.linkNotes[link] === 0) return writeAscii(text, at, NO_NOTES)
+  if (isZeroAt(graph.linkNotes, link)) return writeAscii(text, at, NO_NOTES)
   const notes = new TextEncoder().encode(JSON.stringify(readNotes(graph, link)))
   text.size = at
   reserveBytes(text, notes.length + FEATURE_BYTES)

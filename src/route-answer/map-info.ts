@@ -1,4 +1,5 @@
 import { type Graph, type NamedGraph, NO_ARC } from '../routing/graph/graph.js'
+import { numberAt } from '../routing/graph/paged.js'
 import type { Snap } from '../routing/graph/snap.js'
 import { readString } from '../routing/graph/strings.js'
 import { nearestNodeId, roundMetres } from './features.js'
@@ -31,7 +32,7 @@ export function snapInfo({ name, graph }: NamedGraph, snap: Snap): Record<string
     edges: linksAt(graph, snap).map((link) => ({
       edge_id: link,
       speed: graph.linkSpeed[link]! / 10,
-      name: readString(graph, graph.segmentName[link >>> 1]!),
+      name: readString(graph, numberAt(graph.segmentName, link >>> 1)),
     })),
     passed_over: passedOver(graph, snap),
   }
@@ -51,7 +52,7 @@ function placeInfo(graph: Graph, { points: [first], distanceM }: Snap): Record<s
   return {
     lonlat: [first!.lngE7 / 1e7, first!.latE7 / 1e7],
     distance: roundMetres(distanceM),
-    name: readString(graph, graph.segmentName[first!.segment]!),
+    name: readString(graph, numberAt(graph.segmentName, first!.segment)),
   }
 }
 

@@ -149,7 +149,7 @@ function createShelf(maxBytes: number): Shelf {
   const inMemory = new Set<LoadedMap>()
   let hooks: MapHooks | undefined
   let loads = 0
-  const heldBytes = () => [...inMemory].reduce((sum, { graph }) => sum + graph.buffer.byteLength, 0)
+  const heldBytes = () => [...inMemory].reduce((sum, { graph }) => sum + graph.fileBytes, 0)
   const drop = (map: LoadedMap | undefined) => {
     if (map !== undefined && inMemory.delete(map)) hooks?.onDrop(map)
   }
@@ -168,7 +168,7 @@ function createShelf(maxBytes: number): Shelf {
       const map = { name, file, stamp, graph, hierarchy, generation: ++loads, states }
       inMemory.add(map)
       hooks?.onLoad(map)
-      return { map, bytes: graph.buffer.byteLength, stamp }
+      return { map, bytes: graph.fileBytes, stamp }
     },
     has: (map) => inMemory.has(map),
     use(map) {

@@ -1,6 +1,7 @@
 import { readLine } from '../routing/graph/geometry.js'
 import { type Graph, LINK_FLAG } from '../routing/graph/graph.js'
-import { segmentIndex } from '../routing/graph/segment-index.js'
+import { numberAt } from '../routing/graph/paged.js'
+import { findSegments, segmentIndex } from '../routing/graph/segment-index.js'
 import { readString } from '../routing/graph/strings.js'
 import type { SlicedTask } from '../routing/search/sliced-task.js'
 import { clipLine } from './clip.js'
@@ -49,9 +50,8 @@ export function* roadTile(graph: Graph, tile: TileId): SlicedTask<Uint8Array | u
 function segmentsIn(graph: Graph, tile: TileId): Uint32Array {
   const classes = segmentClasses(graph)
   const last = lastClassAt(graph, tile.z)
-  const [west, south, east, north] = tileBox(tile)
   return Uint32Array.from(
-    segmentIndex(graph).search(west, south, east, north, (segment) => isDrawn(classes[segment]!, last)),
+    findSegments(segmentIndex(graph), tileBox(tile), (segment) => isDrawn(classes[segment]!, last)),
   ).sort()
 }
 
@@ -106,7 +106,7 @@ function groupOf(
   groups: Map<string, Group>,
 ): Group {
   const roadClass = segmentClasses(graph)[segment]!
-  const name = zoom >= NAME_ZOOM ? graph.segmentName[segment]! : 0
+  const name = zoom >= NAME_ZOOM ? numberAt(graph.segmentName, segment) : 0
   const key = `${roadClass} ${name}`
   let group = groups.get(key)
   if (group === undefined) {
@@ -132,7 +132,7 @@ function detailsOf(graph: Graph, segment: number): TileFeature['properties'] {
   return {
     class: className(segmentClasses(graph)[segment]!),
     kmh: Math.max(along, against) / 10,
-    ...named(graph, graph.segmentName[segment]!),
+    ...named(graph, numberAt(graph.segmentName, segment)),
     ...(along > 0 && against > 0 ? {} : { oneway: along > 0 ? 1 : -1 }),
     ...((flags & LINK_FLAG.PRIVATE) === 0 ? {} : { private: true }),
   }

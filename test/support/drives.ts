@@ -2,6 +2,7 @@ import { finish, startCustomisation } from '../../src/routing/cch/customise.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
+import { doubleAt } from '../../src/routing/graph/paged.js'
 import { snap } from '../../src/routing/graph/snap.js'
 import { createDijkstraSearch, type LegSearch } from '../../src/routing/search/leg-search.js'
 import { createProfile } from '../../src/routing/search/profile.js'
@@ -46,7 +47,9 @@ function lettersOf(graph: Graph, steps: readonly { link: number }[]): string {
 
 function placeOf(graph: Graph, place: string): [number, number] {
   const spots = [...place].map((letter) => {
-    const at = graph.junctionOsmId.indexOf(letter.charCodeAt(0))
+    const at = graph.junctionLngE7.findIndex(
+      (_, junction) => doubleAt(graph.junctionOsmId, junction) === letter.charCodeAt(0),
+    )
     if (at < 0) return missing(letter)
     return [(graph.junctionLngE7[at] ?? 0) / 1e7, (graph.junctionLatE7[at] ?? 0) / 1e7] as const
   })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cut } from './feed-client.js'
 import { createFeedNode, type FeedNet, type FeedNode, type NodeRow } from './feed-node.js'
+import { createRandom } from './random.js'
 
 /** A feed of a world: `[from, to, direction, conds]`, made by `from`. */
 export type WorldFeed = readonly [from: string, to: string, direction: 'up' | 'down']
@@ -281,17 +282,4 @@ function byKey(rows: readonly NodeRow[], onTwice: (key: string) => void): Map<st
     map.set(keyOf(row), row.note)
   }
   return map
-}
-
-/** Makes the numbers of a seed, from 0 to 1 without 1. */
-function createRandom(seed: number): () => number {
-  let state = (seed * 2_654_435_761) >>> 0 || 1
-  return () => {
-    state ^= state << 13
-    state >>>= 0
-    state ^= state >>> 17
-    state ^= state << 5
-    state >>>= 0
-    return state / 4_294_967_296
-  }
 }

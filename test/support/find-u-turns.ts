@@ -1,4 +1,5 @@
 import { ENDS_ONLY, type Graph, isBannedUTurn } from '../../src/routing/graph/graph.js'
+import { numberAt, numbersOf } from '../../src/routing/graph/paged.js'
 
 /** A line of an answer that doubles back: the point before and the point where it turns. */
 export interface LineUTurn {
@@ -86,8 +87,9 @@ export function isOnlyWay(
 ): boolean {
   const link = turnedLink(graph, steps, [lng, lat])
   if (link === undefined) return false
-  const { firstOut, head, arcLink, linkFirstArc, linkArcs } = graph
-  const open = [...linkArcs.subarray(linkFirstArc[link]!, linkFirstArc[link + 1]!)]
+  const { firstOut, head, arcLink } = graph
+  const [from, end] = [numberAt(graph.linkFirstArc, link), numberAt(graph.linkFirstArc, link + 1)]
+  const open = [...numbersOf(graph.linkArcs).subarray(from, end)]
   const isSeen = new Set(open)
   for (const arc of open) {
     for (let next = firstOut[head[arc]!]!; next < firstOut[head[arc]! + 1]!; next++) {

@@ -1,6 +1,12 @@
 import Flatbush from 'flatbush'
 import KDBush from 'kdbush'
-import { type Graph, type GraphMeta, LINK_FLAG, NO_ARC } from '../../src/routing/graph/graph.js'
+import {
+  type Graph,
+  type GraphInMemory,
+  type GraphMeta,
+  LINK_FLAG,
+  NO_ARC,
+} from '../../src/routing/graph/graph.js'
 import { localScale } from '../../src/routing/graph/local-scale.js'
 import { boxRing } from './boxes.js'
 
@@ -56,7 +62,7 @@ interface Arc {
  * sequence, and whether private roads at the start (0), public ones (1) or private ones at the goal (2) are
  * being used.
  */
-export function makeGraph(network: Network): Graph {
+export function makeGraph(network: Network): GraphInMemory {
   const { roads, junctions } = network
   const segmentCount = roads.length
   const expanded = expand(network)
@@ -117,7 +123,7 @@ export function makeGraph(network: Network): Graph {
     segmentIndex: indexSegments(network),
     junctionIndex: indexJunctions(network),
     meta: metaOf(network),
-    buffer: new SharedArrayBuffer(0),
+    fileBytes: 0,
   }
 }
 

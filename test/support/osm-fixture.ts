@@ -5,8 +5,9 @@ import { crc32 } from 'node:zlib'
 import { type OsmData, type WriteOptions, writeExtract } from '../../src/demo/write-extract.js'
 import { type BuildOptions, buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
-import { type Graph, isBannedUTurn } from '../../src/routing/graph/graph.js'
+import { type Graph, type GraphInMemory, isBannedUTurn } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
+import { doubleAt, numberAt } from '../../src/routing/graph/paged.js'
 import { readString } from '../../src/routing/graph/strings.js'
 
 /** Where real extracts lie beside the repository; they are too large to be kept in it. */
@@ -46,7 +47,10 @@ export const BUILD: Omit<BuildOptions, 'input'> = {
 }
 
 /** Builds a map from an extract's bytes, and reads it back from its own. */
-export async function graphOf(bytes: Uint8Array, options: Partial<BuildOptions> = {}): Promise<Graph> {
+export async function graphOf(
+  bytes: Uint8Array,
+  options: Partial<BuildOptions> = {},
+): Promise<GraphInMemory> {
   const parts = await withFile(bytes, (input) => buildMap({ ...BUILD, ...options, input }))
   return readGraph(writeGraphShared(parts), crc32)
 }
@@ -55,7 +59,7 @@ export async function graphOfOsm(
   data: OsmData,
   options: Partial<BuildOptions> = {},
   write: WriteOptions = {},
-): Promise<Graph> {
+): Promise<GraphInMemory> {
   return await graphOf(writeExtract(data, write), options)
 }
 
@@ -124,7 +128,7 @@ export function linksOf(graph: Graph): string[] {
 /** Letters at the beginning and the end of a link. */
 export function endsOf(graph: Graph, link: number): [string, string] {
   const segment = link >>> 1
-  const letter = (junction: number) => String.fromCharCode(graph.junctionOsmId[junction] ?? 0)
+  const letter = (junction: number) => String.fromCharCode(doubleAt(graph.junctionOsmId, junction))
   const tail = letter(graph.segmentTail[segment] ?? 0)
   const head = letter(graph.segmentHead[segment] ?? 0)
   return (link & 1) === 0 ? [tail, head] : [head, tail]
@@ -140,7 +144,7 @@ export function linkBetween(graph: Graph, from: string, to: string): number {
 }
 
 export function nameOf(graph: Graph, segment: number): string {
-  return readString(graph, graph.segmentName[segment] ?? 0)
+  return readString(graph, numberAt(graph.segmentName, segment))
 }
 
 /**

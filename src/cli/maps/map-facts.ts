@@ -2,7 +2,7 @@ import { CONDITIONAL_ARC, CONDITIONAL_LINK, conditionsOf } from '../../routing/g
 import type { Graph } from '../../routing/graph/graph.js'
 
 /** Returns the sizes of a map, by the names that the CLI prints. */
-export function countsOf(graph: Omit<Graph, 'buffer'>) {
+export function countsOf(graph: Omit<Graph, 'fileBytes'>) {
   return {
     junctions: graph.junctionCount,
     segments: graph.segmentCount,

@@ -91,7 +91,7 @@ function printInfo(file: string, { json }: GlobalOptions, io: CliIo): void {
   const { meta } = graph
   const counts = countsOf(graph)
   if (json === true) {
-    printJson(io, { file, bytes: graph.buffer.byteLength, ...counts, ...meta })
+    printJson(io, { file, bytes: graph.fileBytes, ...counts, ...meta })
     return
   }
   const rows: [string, string][] = [
@@ -101,7 +101,7 @@ function printInfo(file: string, { json }: GlobalOptions, io: CliIo): void {
     ['turn costs', meta.turnCosts ?? 'none'],
     ['time zone', meta.timeZone ?? 'none'],
     ['conditions', conditionsLine(graph)],
-    ['size', `${megabytes(graph.buffer.byteLength)} MB`],
+    ['size', `${megabytes(graph.fileBytes)} MB`],
     [
       'network',
       Object.entries(counts)
@@ -182,7 +182,7 @@ function describe(file: string) {
       file,
       name,
       profile,
-      bytes: graph.buffer.byteLength,
+      bytes: graph.fileBytes,
       ...countsOf(graph),
       builtFrom: builtFrom.file,
       osmTimestamp: builtFrom.osmTimestamp,

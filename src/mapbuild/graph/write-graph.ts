@@ -12,9 +12,10 @@ import {
   SECTION_KIND,
   type SectionName,
 } from '../../routing/graph/graph-file.js'
+import { bytesOfStored } from '../../routing/graph/paged.js'
 
 /** A graph that is not in a file yet: the same arrays, in any buffers. */
-export type GraphParts = Omit<Graph, 'buffer' | 'closedArcs' | 'changes'>
+export type GraphParts = Omit<Graph, 'fileBytes' | 'closedArcs' | 'changes'>
 
 interface PlacedSection {
   readonly kind: number
@@ -85,6 +86,7 @@ function layOut(parts: GraphParts): { head: Uint8Array; sections: PlacedSection[
 function bytesOf(parts: GraphParts, name: SectionName): Uint8Array {
   if (name === 'meta') return new TextEncoder().encode(JSON.stringify(parts.meta))
   const array = parts[name] ?? NO_BYTES
+  if (!ArrayBuffer.isView(array)) return bytesOfStored(array)
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
 }
 

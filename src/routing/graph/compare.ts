@@ -3,6 +3,7 @@ import { conditionWords } from './condition-words.js'
 import { readLine } from './geometry.js'
 import { type Graph, LINK_FLAG } from './graph.js'
 import { type Hop, hopsOf, turned } from './link-hops.js'
+import { numberAt } from './paged.js'
 import { readString } from './strings.js'
 import { isBackward } from './topology.js'
 
@@ -125,8 +126,8 @@ function openLinks(graph: Graph): { link: number; hash: number }[] {
       const attributes = [
         graph.linkSpeed[link]!,
         graph.linkFlags[link]! & ACCESS_FLAGS,
-        textHash(graph.segmentName[segment]!),
-        textHash(graph.linkNotes[link]!),
+        textHash(numberAt(graph.segmentName, segment)),
+        textHash(numberAt(graph.linkNotes, link)),
         words === undefined ? 0 : hashOfText(words),
       ]
       links.push({ link, hash: hashOf([...(isBackward(link) ? turned(line) : line), ...attributes]) })
@@ -159,10 +160,11 @@ function hashOf(values: readonly number[]): number {
 function differenceOf(here: Graph, a: number, there: Graph, b: number): DifferenceKind | undefined {
   if (here.linkSpeed[a] !== there.linkSpeed[b]) return 'speed'
   if ((here.linkFlags[a]! & ACCESS_FLAGS) !== (there.linkFlags[b]! & ACCESS_FLAGS)) return 'access'
-  const nameOf = (graph: Graph, link: number) => readString(graph, graph.segmentName[link >>> 1]!)
+  const nameOf = (graph: Graph, link: number) => readString(graph, numberAt(graph.segmentName, link >>> 1))
   if (nameOf(here, a) !== nameOf(there, b)) return 'name'
   if (conditionWords(here).links.get(a) !== conditionWords(there).links.get(b)) return 'conditions'
-  const isSame = readString(here, here.linkNotes[a]!) === readString(there, there.linkNotes[b]!)
+  const isSame =
+    readString(here, numberAt(here.linkNotes, a)) === readString(there, numberAt(there.linkNotes, b))
   return isSame ? undefined : 'notes'
 }
 
@@ -191,7 +193,7 @@ function exampleOf(graph: Graph, link: number, lengthM: number): Difference['exa
   const segment = link >>> 1
   const junction = graph.segmentTail[segment]!
   return {
-    name: readString(graph, graph.segmentName[segment]!),
+    name: readString(graph, numberAt(graph.segmentName, segment)),
     lng: graph.junctionLngE7[junction]! / 1e7,
     lat: graph.junctionLatE7[junction]! / 1e7,
     lengthM,

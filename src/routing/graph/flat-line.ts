@@ -1,4 +1,5 @@
 import type { Graph } from './graph.js'
+import { offsetAt, type Piece, readPiece } from './paged.js'
 import { planeLengthM } from './plane-length.js'
 
 /** Line of a segment in flat arrays that are reused, for loops over many segments. */
@@ -20,13 +21,17 @@ export function createFlatLine(): FlatLine {
  * which is faster than an inner loop over the axes.
  */
 export function readFlatLine(graph: Graph, segment: number, line: FlatLine): void {
-  const { geometry, firstGeometry, junctionLngE7, junctionLatE7 } = graph
+  const { firstGeometry, junctionLngE7, junctionLatE7 } = graph
   const tail = graph.segmentTail[segment]!
   const head = graph.segmentHead[segment]!
-  let at = firstGeometry[segment]!
-  const end = firstGeometry[segment + 1]!
+  const from = offsetAt(firstGeometry, segment)
+  const size = offsetAt(firstGeometry, segment + 1) - from
+  readPiece(graph.geometry, from, from + size, piece)
+  const { bytes: geometry } = piece
+  let { at } = piece
+  const end = at + size
   // before `xy` is bound: the array may be replaced
-  reserve(line, end - at)
+  reserve(line, size)
   const { xy } = line
   let lngE7 = junctionLngE7[tail]!
   let latE7 = junctionLatE7[tail]!
@@ -77,6 +82,9 @@ export function measureFlatLine({ corners, xy, offsetsMm }: FlatLine, lengthMm: 
   // exact, whatever the rounding of the product
   offsetsMm[corners - 1] = lengthMm
 }
+
+/** Geometry of the segment that is read; nothing else is read while it is decoded. */
+const piece: Piece = { bytes: new Uint8Array(0), at: 0 }
 
 /** Makes room for a line: each inner point takes at least two bytes of geometry. */
 function reserve(line: FlatLine, geometryBytes: number): void {

@@ -1,4 +1,5 @@
 import type { Graph } from './graph.js'
+import { offsetAt, type Piece, readPiece } from './paged.js'
 import { planeLengthM } from './plane-length.js'
 
 /** Arrays of a graph that describe lines. */
@@ -33,7 +34,7 @@ export interface LinePoint {
  * @returns number of corners, at least 2
  */
 export function readLine(graph: Shapes, segment: number, line: number[]): number {
-  const { geometry, junctionLngE7, junctionLatE7 } = graph
+  const { firstGeometry, junctionLngE7, junctionLatE7 } = graph
   const tail = graph.segmentTail[segment]!
   const head = graph.segmentHead[segment]!
   let lngE7 = junctionLngE7[tail]!
@@ -41,8 +42,12 @@ export function readLine(graph: Shapes, segment: number, line: number[]): number
   let count = 0
   line[count++] = lngE7
   line[count++] = latE7
-  let at = graph.firstGeometry[segment]!
-  const end = graph.firstGeometry[segment + 1]!
+  const from = offsetAt(firstGeometry, segment)
+  const size = offsetAt(firstGeometry, segment + 1) - from
+  readPiece(graph.geometry, from, from + size, piece)
+  const { bytes: geometry } = piece
+  let { at } = piece
+  const end = at + size
   while (at < end) {
     // two zigzag varints, least significant seven bits first
     for (let axis = 0; axis < 2; axis++) {
@@ -145,6 +150,9 @@ export function cutLine(
   if (positions.length === 1) positions.push(positions[0]!)
   return positions
 }
+
+/** Geometry of the segment that is read; nothing else is read while it is decoded. */
+const piece: Piece = { bytes: new Uint8Array(0), at: 0 }
 
 /** Appends a position in degrees, unless it equals the last one. */
 function addPosition(positions: [number, number][], lngE7: number, latE7: number): void {

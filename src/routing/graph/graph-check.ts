@@ -3,6 +3,7 @@ import { faultOfConditions } from './conditions-check.js'
 import { type Graph, NO_ARC } from './graph.js'
 import { openJunctionTree, openSegmentTree } from './index-trees.js'
 import { LIMIT_ENTRY } from './limits.js'
+import { bytesOfStored, numbersOf } from './paged.js'
 import { MAX_TURN_PRICES } from './turn-costs.js'
 
 /** Highest price of one turn: an hour, so that sums of prices stay far below every limit. */
@@ -19,18 +20,19 @@ export function checkGraph(graph: Graph): void {
   const linkCount = segmentCount * 2
   if (junctionCount === 0 || segmentCount === 0 || nodeCount === 0) throw damaged('it contains no road')
   checkOffsets('firstOut', graph.firstOut, arcCount)
-  checkOffsets('firstGeometry', graph.firstGeometry, graph.geometry.length)
-  checkOffsets('linkFirstArc', graph.linkFirstArc, arcCount)
+  checkOffsets('firstGeometry', numbersOf(graph.firstGeometry), graph.geometry.length)
+  checkOffsets('linkFirstArc', numbersOf(graph.linkFirstArc), arcCount)
   // each array against the number of items that its values refer to
   checkBelow('head', graph.head, nodeCount)
   checkBelow('arcLink', graph.arcLink, linkCount)
   checkBelow('nodeJunction', graph.nodeJunction, junctionCount)
   checkBelow('segmentTail', graph.segmentTail, junctionCount)
   checkBelow('segmentHead', graph.segmentHead, junctionCount)
-  checkBelow('linkArcs', graph.linkArcs, arcCount)
+  checkBelow('linkArcs', numbersOf(graph.linkArcs), arcCount)
   checkStartArcs(graph)
-  checkStrings('segmentName', graph.segmentName, graph.strings)
-  checkStrings('linkNotes', graph.linkNotes, graph.strings)
+  const strings = bytesOfStored(graph.strings)
+  checkStrings('segmentName', numbersOf(graph.segmentName), strings)
+  checkStrings('linkNotes', numbersOf(graph.linkNotes), strings)
   checkLimits(graph)
   checkTurnPrices(graph)
   checkSegmentIndex(graph)

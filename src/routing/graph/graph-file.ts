@@ -1,7 +1,18 @@
 import { conditionsOf } from './conditions.js'
-import type { Graph, GraphMeta } from './graph.js'
+import type { Graph, GraphInMemory, GraphMeta } from './graph.js'
 import { badMapFile, checkGraph } from './graph-check.js'
 import { closedArcsWhile } from './graph-state.js'
+import { openSegmentTree } from './index-trees.js'
+import {
+  type Crc32,
+  cacheBytesFor,
+  createPages,
+  type Paged,
+  type Pages,
+  pageSection,
+  withBits,
+  withSteps,
+} from './paged.js'
 
 /**
  * The map file: a header, a table of sections, the sections. Little endian, each section begins at a multiple
@@ -72,9 +83,6 @@ export const SECTION_KIND = {
 
 export type SectionName = keyof typeof SECTION_KIND
 
-/** CRC-32 of some bytes (ISO 3309, as in zip and PNG), for instance `crc32` of `node:zlib`. */
-type Crc32 = (bytes: Uint8Array) => number
-
 /** Entry of the table of sections. */
 interface Section {
   readonly crc: number
@@ -92,6 +100,30 @@ interface Layout {
   readonly sections: ReadonlyMap<number, Section>
 }
 
+/** Bytes of a map file. */
+export interface GraphBytes {
+  readonly byteLength: number
+  /** Reads bytes that lie in the file. @returns a buffer and their place in it, a multiple of 8 where `offset` is one */
+  read(offset: number, bytes: number): [buffer: ArrayBufferLike, at: number]
+  /** reads sections again when answers need them; undefined = all stay in memory */
+  readonly paging?: Pick<Pages, 'read' | 'changed'> | undefined
+}
+
+/** Sections of which an answer reads a few hundred bytes here and there. */
+const PAGED_SECTIONS = [
+  'junctionOsmId',
+  'firstGeometry',
+  'geometry',
+  'segmentName',
+  'linkNotes',
+  'linkFirstArc',
+  'linkArcs',
+  'strings',
+  'segmentIndex',
+  'junctionIndex',
+] as const satisfies readonly SectionName[]
+type PagedName = (typeof PAGED_SECTIONS)[number]
+
 /** Most sections of a map file; there are 30 today. */
 const MAX_SECTIONS = 1024
 
@@ -105,27 +137,70 @@ const MAX_SECTIONS = 1024
  * @param crc32 checksum function: `routing/` uses no Node built-ins
  * @throws AppError BAD_MAP_FILE
  */
-export function readGraph(buffer: ArrayBufferLike, crc32: Crc32): Graph {
-  const layout = readLayout(buffer, crc32)
-  const graph = viewGraph(buffer, layout, crc32)
+export function readGraph(buffer: ArrayBufferLike, crc32: Crc32): GraphInMemory {
+  const file: GraphBytes = { byteLength: buffer.byteLength, read: (offset) => [buffer, offset] }
+  return checkedGraph(file, readLayout(file, crc32), crc32)
+}
+
+/**
+ * Opens the graph in a map file as `readGraph` does, from bytes that are read section by section.
+ *
+ * @param crc32 checksum function: `routing/` uses no Node built-ins
+ * @throws AppError BAD_MAP_FILE, and the errors of the file
+ */
+export function openGraph(file: GraphBytes, crc32: Crc32): Graph {
+  const layout = readLayout(file, crc32)
+  const graph = checkedGraph(file, layout, crc32)
+  return file.paging === undefined ? graph : withPages(graph, layout, { ...file.paging, crc32 })
+}
+
+function checkedGraph(file: GraphBytes, layout: Layout, crc32: Crc32): GraphInMemory {
+  const graph = viewGraph(file, layout, crc32)
   checkGraph(graph)
   const conditionCount = conditionsOf(graph)?.conditions.length ?? 0
   const closedArcs = closedArcsWhile(graph, new Uint8Array(conditionCount))
   return closedArcs === undefined ? graph : { ...graph, closedArcs }
 }
 
+/** Returns a graph whose sections that answers read here and there are read from the file by pages. */
+function withPages(
+  graph: GraphInMemory,
+  { sections }: Layout,
+  paging: Pick<Pages, 'read' | 'changed' | 'crc32'>,
+): Graph {
+  const sectionOf = (name: SectionName) => sections.get(SECTION_KIND[name])!
+  // indices of two bytes are not read as words; such an index is small
+  const isSmall = openSegmentTree(graph)?.indices.BYTES_PER_ELEMENT === 2
+  const names = PAGED_SECTIONS.filter((name) => name !== 'segmentIndex' || !isSmall)
+  const wantedBytes = names.reduce((sum, name) => sum + sectionOf(name).bytes, 0)
+  const pages = createPages(paging, cacheBytesFor(wantedBytes))
+  const paged = names.map((name) => [name, pageSection(pages, graph[name], sectionOf(name).offset)])
+  const { linkNotes, firstGeometry, ...others } = Object.fromEntries(paged) as Record<PagedName, Paged>
+  return {
+    ...graph,
+    ...others,
+    // few links have notes; each line is found by its offsets
+    linkNotes: withBits(linkNotes, graph.linkNotes),
+    firstGeometry: withSteps(firstGeometry, graph.firstGeometry),
+  }
+}
+
 /** Reads header and table of sections. @throws AppError BAD_MAP_FILE */
-function readLayout(buffer: ArrayBufferLike, crc32: Crc32): Layout {
-  const view = new DataView(buffer)
-  checkHeader(buffer, view)
+function readLayout(file: GraphBytes, crc32: Crc32): Layout {
+  const headBytes = Math.min(HEADER_BYTES, file.byteLength)
+  const [headBuffer, headAt] = file.read(0, headBytes)
+  const view = new DataView(headBuffer, headAt, headBytes)
+  checkHeader(file.byteLength, view)
   const sectionCount = view.getUint32(AT.sections, true)
   const tableEnd = HEADER_BYTES + sectionCount * ENTRY_BYTES
   // checked before the table is read: the number is not covered by a verified checksum yet
-  if (sectionCount > MAX_SECTIONS || tableEnd > buffer.byteLength) {
+  if (sectionCount > MAX_SECTIONS || tableEnd > file.byteLength) {
     throw badMapFile('damaged', `the map file is damaged: its header names ${sectionCount} sections`)
   }
   // a copy, in which the checksum field is 0, as it was when the checksum was computed
-  const head = new Uint8Array(buffer).slice(0, tableEnd)
+  const [tableBuffer, tableAt] = file.read(0, tableEnd)
+  const head = new Uint8Array(tableBuffer, tableAt, tableEnd).slice()
+  const table = new DataView(head.buffer)
   head.fill(0, AT.crc, AT.crc + 4)
   if (crc32(head) !== view.getUint32(AT.crc, true)) {
     throw badMapFile('damaged', 'the map file is damaged: the checksum of its header is wrong')
@@ -133,10 +208,10 @@ function readLayout(buffer: ArrayBufferLike, crc32: Crc32): Layout {
   const sections = new Map<number, Section>()
   for (let at = HEADER_BYTES; at < tableEnd; at += ENTRY_BYTES) {
     // fields of an entry: kind, checksum, offset, bytes; the last eight bytes are reserved
-    sections.set(view.getUint32(at, true), {
-      crc: view.getUint32(at + 4, true),
-      offset: readUint64(view, at + 8),
-      bytes: readUint64(view, at + 16),
+    sections.set(table.getUint32(at, true), {
+      crc: table.getUint32(at + 4, true),
+      offset: readUint64(table, at + 8),
+      bytes: readUint64(table, at + 16),
     })
   }
   return {
@@ -153,8 +228,9 @@ function readLayout(buffer: ArrayBufferLike, crc32: Crc32): Layout {
  *
  * @throws AppError BAD_MAP_FILE
  */
-function checkHeader(buffer: ArrayBufferLike, view: DataView): void {
-  const found = new Uint8Array(buffer).slice(0, GRAPH_MAGIC.length)
+function checkHeader(foundBytes: number, view: DataView): void {
+  const magicLength = Math.min(GRAPH_MAGIC.length, view.byteLength)
+  const found = new Uint8Array(view.buffer, view.byteOffset, magicLength)
   // a file shorter than the magic matches as far as it goes and is refused as short below
   for (let i = 0; i < found.length; i++) {
     if (found[i] === GRAPH_MAGIC.charCodeAt(i)) continue
@@ -163,10 +239,10 @@ function checkHeader(buffer: ArrayBufferLike, view: DataView): void {
       `not a map file: found first bytes ${hex(found)}, expected ${hex(magicBytes())}`,
     )
   }
-  if (buffer.byteLength < HEADER_BYTES) {
+  if (foundBytes < HEADER_BYTES) {
     throw badMapFile(
       'short',
-      `the map file is cut short: found ${buffer.byteLength} bytes, expected a header of ${HEADER_BYTES} bytes`,
+      `the map file is cut short: found ${foundBytes} bytes, expected a header of ${HEADER_BYTES} bytes`,
     )
   }
   // before the size: a newer version may count bytes in another way
@@ -177,42 +253,44 @@ function checkHeader(buffer: ArrayBufferLike, view: DataView): void {
     throw badMapFile('version', `the map file ${what}: found version ${version}, ${expected}`)
   }
   const fileBytes = readUint64(view, AT.fileBytes)
-  if (buffer.byteLength < fileBytes) {
-    throw badMapFile(
-      'short',
-      `the map file is cut short: found ${buffer.byteLength} bytes, expected ${fileBytes}`,
-    )
+  if (foundBytes < fileBytes) {
+    throw badMapFile('short', `the map file is cut short: found ${foundBytes} bytes, expected ${fileBytes}`)
   }
-  if (buffer.byteLength > fileBytes) {
-    throw badMapFile(
-      'damaged',
-      `the map file is damaged: found ${buffer.byteLength} bytes, expected ${fileBytes}`,
-    )
+  if (foundBytes > fileBytes) {
+    throw badMapFile('damaged', `the map file is damaged: found ${foundBytes} bytes, expected ${fileBytes}`)
   }
 }
 
 /** Creates the views of all sections. @throws AppError BAD_MAP_FILE for one that is missing or damaged */
-function viewGraph(buffer: ArrayBufferLike, layout: Layout, crc32: Crc32): Graph {
+function viewGraph(file: GraphBytes, layout: Layout, crc32: Crc32): GraphInMemory {
   const { junctionCount, segmentCount, nodeCount, arcCount } = layout
   // two links a segment, one for each direction
   const linkCount = segmentCount * 2
   /** checks a section; `count` undefined = any number of elements */
-  const bytesOf = (name: SectionName, elementBytes: number, count?: number): Section => {
+  const bytesOf = (name: SectionName, elementBytes: number, count?: number) => {
     const section = layout.sections.get(SECTION_KIND[name])
     if (section === undefined)
       throw badMapFile('damaged', `the map file is damaged: section ${name} is missing`)
     const expected = count === undefined ? section.bytes : count * elementBytes
-    checkSection(buffer, name, section, expected, crc32)
-    return section
+    return readSection(file, name, section, expected, crc32)
   }
-  const u32 = (name: SectionName, count: number) =>
-    new Uint32Array(buffer, bytesOf(name, 4, count).offset, count)
-  const i32 = (name: SectionName, count: number) =>
-    new Int32Array(buffer, bytesOf(name, 4, count).offset, count)
-  const u8 = (name: SectionName, count?: number) => {
-    const { offset, bytes } = bytesOf(name, 1, count)
-    return new Uint8Array(buffer, offset, bytes)
+  const u32 = (name: SectionName, count: number) => {
+    const { buffer, byteOffset } = bytesOf(name, 4, count)
+    return new Uint32Array(buffer, byteOffset, count)
   }
+  const i32 = (name: SectionName, count: number) => {
+    const { buffer, byteOffset } = bytesOf(name, 4, count)
+    return new Int32Array(buffer, byteOffset, count)
+  }
+  const u16 = (name: SectionName, count: number) => {
+    const { buffer, byteOffset } = bytesOf(name, 2, count)
+    return new Uint16Array(buffer, byteOffset, count)
+  }
+  const f64 = (name: SectionName, count: number) => {
+    const { buffer, byteOffset } = bytesOf(name, 8, count)
+    return new Float64Array(buffer, byteOffset, count)
+  }
+  const u8 = (name: SectionName, count?: number) => bytesOf(name, 1, count)
   return {
     junctionCount,
     segmentCount,
@@ -225,14 +303,14 @@ function viewGraph(buffer: ArrayBufferLike, layout: Layout, crc32: Crc32): Graph
     nodeJunction: u32('nodeJunction', nodeCount),
     junctionLngE7: i32('junctionLngE7', junctionCount),
     junctionLatE7: i32('junctionLatE7', junctionCount),
-    junctionOsmId: new Float64Array(buffer, bytesOf('junctionOsmId', 8, junctionCount).offset, junctionCount),
+    junctionOsmId: f64('junctionOsmId', junctionCount),
     segmentTail: u32('segmentTail', segmentCount),
     segmentHead: u32('segmentHead', segmentCount),
     segmentLengthMm: u32('segmentLengthMm', segmentCount),
     firstGeometry: u32('firstGeometry', segmentCount + 1),
     geometry: u8('geometry'),
     segmentName: u32('segmentName', segmentCount),
-    linkSpeed: new Uint16Array(buffer, bytesOf('linkSpeed', 2, linkCount).offset, linkCount),
+    linkSpeed: u16('linkSpeed', linkCount),
     linkNotes: u32('linkNotes', linkCount),
     linkFlags: u8('linkFlags', linkCount),
     linkStartArc: u32('linkStartArc', linkCount),
@@ -248,7 +326,7 @@ function viewGraph(buffer: ArrayBufferLike, layout: Layout, crc32: Crc32): Graph
     conditions: layout.sections.has(SECTION_KIND.conditions) ? u8('conditions') : undefined,
     conditionalLinks: restOf(layout, 'conditionalLinks', u32),
     conditionalArcs: restOf(layout, 'conditionalArcs', u32),
-    buffer,
+    fileBytes: file.byteLength,
   }
 }
 
@@ -262,26 +340,29 @@ function restOf(
   return section === undefined ? undefined : u32(name, Math.floor(section.bytes / 4))
 }
 
-/** Checks the position, the size and the checksum of a section. @throws AppError BAD_MAP_FILE */
-function checkSection(
-  buffer: ArrayBufferLike,
+/** Reads a section, and checks its position, size and checksum. @throws AppError BAD_MAP_FILE */
+function readSection(
+  file: GraphBytes,
   name: SectionName,
   section: Section,
   expectedBytes: number,
   crc32: Crc32,
-): void {
+): Uint8Array<ArrayBufferLike> {
   const { offset, bytes, crc } = section
   // typed arrays ask for aligned offsets; 8 is enough for all of their elements
-  const isPlaced = offset % 8 === 0 && offset + bytes <= buffer.byteLength
+  const isPlaced = offset % 8 === 0 && offset + bytes <= file.byteLength
   if (!isPlaced || bytes !== expectedBytes) {
     throw badMapFile(
       'damaged',
       `the map file is damaged: section ${name} has ${bytes} bytes at ${offset}, expected ${expectedBytes}`,
     )
   }
-  if (crc32(new Uint8Array(buffer, offset, bytes)) !== crc) {
+  const [buffer, at] = file.read(offset, bytes)
+  const found = new Uint8Array(buffer, at, bytes)
+  if (crc32(found) !== crc) {
     throw badMapFile('damaged', `the map file is damaged: the checksum of section ${name} is wrong`)
   }
+  return found
 }
 
 /** Parses the description of the map, JSON in UTF-8. @throws AppError BAD_MAP_FILE */

@@ -2,6 +2,7 @@ import { conditionWords } from './condition-words.js'
 import { type Graph, LINK_FLAG, NO_ARC } from './graph.js'
 import { openJunctionTree, openSegmentTree } from './index-trees.js'
 import { localScale } from './local-scale.js'
+import { bytesOfStored, doubleAt, numbersOf, offsetAt, type Piece, readPiece } from './paged.js'
 
 /** Most faults reported. */
 const MAX_FAULTS = 20
@@ -72,7 +73,10 @@ function linkJunction({ segmentTail, segmentHead }: Graph, link: number, side: n
 }
 
 /** Checks that the arcs listed for a link are those that drive it, ascending. */
-function verifyLinkArcs({ segmentCount, linkFirstArc, linkArcs, arcLink }: Graph, report: Report): void {
+function verifyLinkArcs(graph: Graph, report: Report): void {
+  const { segmentCount, arcLink } = graph
+  const linkFirstArc = numbersOf(graph.linkFirstArc)
+  const linkArcs = numbersOf(graph.linkArcs)
   for (let link = 0; link < segmentCount * 2; link++) {
     let last = -1
     for (let at = linkFirstArc[link]!; at < linkFirstArc[link + 1]!; at++) {
@@ -106,12 +110,13 @@ function verifyLinks(graph: Graph, report: Report): void {
 
 /** Checks coordinates and OSM ids, and that the junction index lists every junction with its coordinates. */
 function verifyJunctions(graph: Graph, report: Report): void {
-  const { junctionCount, junctionLngE7, junctionLatE7, junctionOsmId } = graph
+  const { junctionCount, junctionLngE7, junctionLatE7 } = graph
   for (let junction = 0; junction < junctionCount; junction++) {
     const isOnEarth =
       Math.abs(junctionLngE7[junction]!) <= MAX_LNG_E7 && Math.abs(junctionLatE7[junction]!) <= MAX_LAT_E7
     if (!isOnEarth) report(`junction ${junction} lies outside the earth`)
-    if (!Number.isSafeInteger(junctionOsmId[junction])) report(`junction ${junction} has no OSM id`)
+    if (!Number.isSafeInteger(doubleAt(graph.junctionOsmId, junction)))
+      report(`junction ${junction} has no OSM id`)
   }
   const tree = openJunctionTree(graph)
   if (tree === undefined) {
@@ -208,10 +213,15 @@ function measureShape(
   graph: Graph,
   segment: number,
 ): { lengthMm: number; box: [number, number, number, number] } | undefined {
-  const { geometry, firstGeometry, junctionLngE7, junctionLatE7 } = graph
+  const { firstGeometry, junctionLngE7, junctionLatE7 } = graph
   const tail = graph.segmentTail[segment]!
   const head = graph.segmentHead[segment]!
-  const cursor = { at: firstGeometry[segment]!, end: firstGeometry[segment + 1]! }
+  const piece: Piece = { bytes: new Uint8Array(0), at: 0 }
+  const from = offsetAt(firstGeometry, segment)
+  const size = offsetAt(firstGeometry, segment + 1) - from
+  readPiece(graph.geometry, from, from + size, piece)
+  const { bytes: geometry, at } = piece
+  const cursor = { at, end: at + size }
   let lng = junctionLngE7[tail]!
   let lat = junctionLatE7[tail]!
   const box: [number, number, number, number] = [lng, lat, lng, lat]
@@ -248,13 +258,14 @@ function readDelta(geometry: Uint8Array, cursor: { at: number; end: number }): n
 }
 
 /** Checks that names and notes are UTF-8. */
-function verifyStrings({ strings, segmentName, linkNotes }: Graph, report: Report): void {
+function verifyStrings(graph: Graph, report: Report): void {
+  const strings = bytesOfStored(graph.strings)
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const view = new DataView(strings.buffer, strings.byteOffset, strings.byteLength)
   const offsets = new Set<number>()
   // each distinct string is decoded once: many segments share a name
-  for (const offset of segmentName) offsets.add(offset)
-  for (const offset of linkNotes) offsets.add(offset)
+  for (const offset of numbersOf(graph.segmentName)) offsets.add(offset)
+  for (const offset of numbersOf(graph.linkNotes)) offsets.add(offset)
   for (const offset of offsets) {
     try {
       decoder.decode(strings.slice(offset + 4, offset + 4 + view.getUint32(offset, true)))

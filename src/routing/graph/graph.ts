@@ -1,5 +1,8 @@
+import type { Paged, Stored } from './paged.js'
+
 /**
- * Road graph that every search runs on: flat typed arrays, views of one shared buffer.
+ * Road graph that every search runs on: flat typed arrays. Those that answers read here and there may stay in the
+ * map file (`Stored`); searches run on arrays in memory.
  *
  * Three kinds of things, from real to abstract:
  * - a **junction** is a place (an OSM node) where roads meet or end;
@@ -33,7 +36,7 @@ export interface Graph {
   readonly junctionLngE7: Int32Array
   readonly junctionLatE7: Int32Array
   /** junction → OSM node id (an integer below 2^53) */
-  readonly junctionOsmId: Float64Array
+  readonly junctionOsmId: Stored<Float64Array>
 
   /** segment → junction at the beginning, and at the end, of its geometry */
   readonly segmentTail: Uint32Array
@@ -41,19 +44,19 @@ export interface Graph {
   /** segment → length on the WGS 84 ellipsoid, millimetres */
   readonly segmentLengthMm: Uint32Array
   /** segment → offset of its inner points in `geometry`; `segmentCount + 1` entries */
-  readonly firstGeometry: Uint32Array
+  readonly firstGeometry: Stored<Uint32Array>
   /**
    * inner points (the ends are the junctions): pairs of zigzag varints, dlng then dlat, 1e-7 degree, from the
    * tail on
    */
-  readonly geometry: Uint8Array
+  readonly geometry: Stored<Uint8Array>
   /** segment → offset in `strings`, 0 = none */
-  readonly segmentName: Uint32Array
+  readonly segmentName: Stored<Uint32Array>
 
   /** link → speed in 1/10 km/h; 0 = not allowed in this direction. `2 * segmentCount` entries */
   readonly linkSpeed: Uint16Array
   /** link → offset in `strings` of its notes (joined by U+001F), 0 = none */
-  readonly linkNotes: Uint32Array
+  readonly linkNotes: Stored<Uint32Array>
   /** link → bits of `LINK_FLAG` */
   readonly linkFlags: Uint8Array
   /**
@@ -61,8 +64,8 @@ export interface Graph {
    */
   readonly linkStartArc: Uint32Array
   /** link → its arcs are `linkArcs[linkFirstArc[link] … linkFirstArc[link + 1])`, ascending */
-  readonly linkFirstArc: Uint32Array
-  readonly linkArcs: Uint32Array
+  readonly linkFirstArc: Stored<Uint32Array>
+  readonly linkArcs: Stored<Uint32Array>
 
   /**
    * limits of links for the size and weight of vehicles, ascending by link: see `closedToVehicle`. Undefined
@@ -94,16 +97,19 @@ export interface Graph {
    */
   readonly nodeRank?: Uint32Array | undefined
   /** string pool: u32 byte length (little endian), then UTF-8; offset 0 is the empty string */
-  readonly strings: Uint8Array
+  readonly strings: Stored<Uint8Array>
   /** flatbush over the segments' boxes (Int32 lngE7, latE7), position = segment */
-  readonly segmentIndex: Uint8Array
+  readonly segmentIndex: Stored<Uint8Array>
   /** kdbush over the junctions (Int32 lngE7, latE7), position = junction */
-  readonly junctionIndex: Uint8Array
+  readonly junctionIndex: Stored<Uint8Array>
 
   readonly meta: GraphMeta
-  /** the bytes of all arrays above */
-  readonly buffer: ArrayBufferLike
+  /** size of the map file */
+  readonly fileBytes: number
 }
+
+/** A graph whose arrays are all in memory. */
+export type GraphInMemory = { readonly [Name in keyof Graph]: Exclude<Graph[Name], Paged> }
 
 /** Difference of a graph from the one in which no condition holds. */
 export interface GraphChanges {

@@ -1,5 +1,5 @@
 import type { Graph } from './graph.js'
-import { type JunctionTree, openJunctionTree } from './index-trees.js'
+import { type JunctionEntries, openJunctionEntries } from './index-trees.js'
 import { localScale } from './local-scale.js'
 
 /**
@@ -13,7 +13,7 @@ import { localScale } from './local-scale.js'
 export function nearestJunction(graph: Graph, lng: number, lat: number): number {
   // the k-d tree of kdbush: an array in which the middle of a range divides it, axes in turn
   const tree = junctionTree(graph)
-  const { ids, coords, nodeSize } = tree
+  const { idAt, coordAt, nodeSize, count } = tree
   const x = lng * 1e7
   const y = lat * 1e7
   const { lngM, latM } = localScale(y)
@@ -21,11 +21,12 @@ export function nearestJunction(graph: Graph, lng: number, lat: number): number 
   let bestM2 = Number.POSITIVE_INFINITY
 
   const compare = (at: number) => {
-    const dx = (coords[at * 2]! - x) * lngM
-    const dy = (coords[at * 2 + 1]! - y) * latM
+    const dx = (coordAt(at * 2) - x) * lngM
+    const dy = (coordAt(at * 2 + 1) - y) * latM
     const distanceM2 = dx * dx + dy * dy
-    const id = ids[at]!
-    if (distanceM2 > bestM2 || (distanceM2 === bestM2 && id > best)) return
+    if (distanceM2 > bestM2) return
+    const id = idAt(at)
+    if (distanceM2 === bestM2 && id > best) return
     best = id
     bestM2 = distanceM2
   }
@@ -38,7 +39,7 @@ export function nearestJunction(graph: Graph, lng: number, lat: number): number 
     const middle = (left + right) >> 1
     compare(middle)
     // signed distance to the dividing line in metres: no junction beyond it is nearer than that
-    const gap = axis === 0 ? (x - coords[middle * 2]!) * lngM : (y - coords[middle * 2 + 1]!) * latM
+    const gap = axis === 0 ? (x - coordAt(middle * 2)) * lngM : (y - coordAt(middle * 2 + 1)) * latM
     const isLow = gap <= 0
     if (isLow) walk(left, middle - 1, 1 - axis)
     else walk(middle + 1, right, 1 - axis)
@@ -46,19 +47,19 @@ export function nearestJunction(graph: Graph, lng: number, lat: number): number 
     if (isLow) walk(middle + 1, right, 1 - axis)
     else walk(left, middle - 1, 1 - axis)
   }
-  if (ids.length > 0) walk(0, ids.length - 1, 0)
+  if (count > 0) walk(0, count - 1, 0)
   return best
 }
 
 /** Opens the index once a graph. @throws Error for bytes of another format, which `checkGraph` refuses */
-function junctionTree(graph: Graph): JunctionTree {
+function junctionTree(graph: Graph): JunctionEntries {
   let tree = trees.get(graph)
   if (tree === undefined) {
-    tree = openJunctionTree(graph)
+    tree = openJunctionEntries(graph)
     if (tree === undefined) throw new Error('the junction index is not a kdbush 4 index of Int32 coordinates')
     trees.set(graph, tree)
   }
   return tree
 }
 
-const trees = new WeakMap<Graph, JunctionTree>()
+const trees = new WeakMap<Graph, JunctionEntries>()

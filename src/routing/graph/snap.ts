@@ -1,8 +1,7 @@
-import type Flatbush from 'flatbush'
 import { cornerOffsets, endPoint, type LinePoint, readLine } from './geometry.js'
 import { type Graph, LINK_FLAG } from './graph.js'
 import { type LocalScale, localScale } from './local-scale.js'
-import { segmentIndex } from './segment-index.js'
+import { findSegments, type SegmentIndex, segmentIndex } from './segment-index.js'
 
 /** A point on a segment. */
 export interface RoadPoint extends LinePoint {
@@ -44,7 +43,7 @@ interface Candidate {
 /** One search for the nearest segment: its point in 1e-7 degree, and scratch for the segment's line. */
 interface NearestSearch {
   readonly graph: Graph
-  readonly index: Flatbush
+  readonly index: SegmentIndex
   readonly x: number
   readonly y: number
   readonly scale: LocalScale
@@ -119,7 +118,7 @@ function nearestWithin(search: NearestSearch, radiusM: number): NearestSegments 
   const dy = Math.ceil(radiusM / scale.latM)
   let main: Candidate | undefined
   let other: Candidate | undefined
-  for (const segment of index.search(x - dx, y - dy, x + dx, y + dy)) {
+  for (const segment of findSegments(index, [x - dx, y - dy, x + dx, y + dy])) {
     const flags = drivableFlags(graph, segment)
     if (flags < 0) continue
     const { distanceM } = footOn(search, segment)
@@ -226,7 +225,7 @@ function junctionPoints({ graph, index }: NearestSearch, junction: number): Road
   const x = graph.junctionLngE7[junction]!
   const y = graph.junctionLatE7[junction]!
   const points: RoadPoint[] = []
-  for (const segment of index.search(x, y, x, y).sort((a, b) => a - b)) {
+  for (const segment of findSegments(index, [x, y, x, y]).sort((a, b) => a - b)) {
     if (drivableFlags(graph, segment) < 0) continue
     if (graph.segmentTail[segment] === junction) points.push({ ...endPoint(graph, segment, false), segment })
     if (graph.segmentHead[segment] === junction) points.push({ ...endPoint(graph, segment, true), segment })

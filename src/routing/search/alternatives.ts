@@ -1,4 +1,5 @@
 import type { Graph } from '../graph/graph.js'
+import { numberAt } from '../graph/paged.js'
 import type { Snap } from '../graph/snap.js'
 import type { Weights } from './dijkstra.js'
 import { findLeg, type Leg, type Step, stepRange } from './leg.js'
@@ -83,9 +84,9 @@ function penalise(
     const used = Math.min((uses.get(segment) ?? 0) + 1, PENALTY_STEPS.length - 1)
     uses.set(segment, used)
     // both links of a segment are adjacent, so one range of `linkArcs` holds the arcs of both directions
-    const end = graph.linkFirstArc[segment * 2 + 2]!
-    for (let at = graph.linkFirstArc[segment * 2]!; at < end; at++) {
-      const arc = graph.linkArcs[at]!
+    const end = numberAt(graph.linkFirstArc, segment * 2 + 2)
+    for (let at = numberAt(graph.linkFirstArc, segment * 2); at < end; at++) {
+      const arc = numberAt(graph.linkArcs, at)
       const weightMs = weights[arc]!
       if (weightMs >= 0) penalised[arc] = Math.round(weightMs * PENALTY_STEPS[used]!)
     }

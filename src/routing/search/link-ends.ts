@@ -1,5 +1,6 @@
 import { endPoint } from '../graph/geometry.js'
 import { ENDS_ONLY, type Graph, NO_ARC } from '../graph/graph.js'
+import { numberAt } from '../graph/paged.js'
 import type { RoadPoint, Snap } from '../graph/snap.js'
 import { arcTail, isBackward } from '../graph/topology.js'
 import { entryMs, turnMs } from '../graph/turn-costs.js'
@@ -143,8 +144,9 @@ function addTargets(profile: Profile, link: number, point: RoadPoint, targets: L
   if (partialMs < 0) return
   // a leg that ends where the link begins does not enter it
   const isEntered = drivenTo(graph, { link, point }) !== NO_LINK
-  for (let at = graph.linkFirstArc[link]!, end = graph.linkFirstArc[link + 1]!; at < end; at++) {
-    const arc = graph.linkArcs[at]!
+  const end = numberAt(graph.linkFirstArc, link + 1)
+  for (let at = numberAt(graph.linkFirstArc, link); at < end; at++) {
+    const arc = numberAt(graph.linkArcs, at)
     // a link that may not be entered in this state now is not an end either
     if (graph.closedArcs?.has(arc) === true) continue
     const costMs = isEntered ? partialMs + turnMs(graph, arc) : partialMs

@@ -1,4 +1,5 @@
 import type { Graph, GraphChanges } from '../graph/graph.js'
+import { numberAt } from '../graph/paged.js'
 import { highestTurnMs, turnMs } from '../graph/turn-costs.js'
 import { costMs, measure, meetsClosed } from './cost.js'
 import type { Weights } from './dijkstra.js'
@@ -118,7 +119,8 @@ function changedFreeFlow(graph: Graph, { base, links, arcs }: GraphChanges): Fre
     weights[arc] = isOpen ? costMs(segmentLengthMm[link >>> 1]!, speed) + turnMs(graph, arc) : -1
   }
   for (const link of links) {
-    for (let at = linkFirstArc[link]!; at < linkFirstArc[link + 1]!; at++) setFree(linkArcs[at]!)
+    const end = numberAt(linkFirstArc, link + 1)
+    for (let at = numberAt(linkFirstArc, link); at < end; at++) setFree(numberAt(linkArcs, at))
   }
   for (const arc of arcs) setFree(arc)
   closeNow(graph, weights)
@@ -178,13 +180,13 @@ function weighListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overla
         ? measure(themes, segment, 0, segmentLengthMm[segment]!).weightedMm
         : weightedLength(only, i)
     for (let link = segment * 2; link <= segment * 2 + 1; link++) {
-      const first = linkFirstArc[link]!
-      const end = linkFirstArc[link + 1]!
+      const first = numberAt(linkFirstArc, link)
+      const end = numberAt(linkFirstArc, link + 1)
       if (first === end || linkSpeed[link] === 0) continue
       // one driving cost for all arcs of the link: they differ in their turns, not in the road
       const driveMs = costMs(weightedMm, linkSpeed[link]!)
       for (let at = first; at < end; at++) {
-        const arc = linkArcs[at]!
+        const arc = numberAt(linkArcs, at)
         weights[arc] = driveMs + turnMs(graph, arc)
       }
     }
@@ -214,9 +216,9 @@ function closeListed(graph: Graph, closed: Overlay, weights: Weights): void {
   const { segmentLengthMm, linkFirstArc, linkArcs } = graph
   for (const segment of closed.segments) {
     if (!meetsClosed(closed, segment, 0, segmentLengthMm[segment]!)) continue
-    const first = linkFirstArc[segment * 2]!
-    const end = linkFirstArc[segment * 2 + 2]!
-    for (let at = first; at < end; at++) weights[linkArcs[at]!] = -1
+    const first = numberAt(linkFirstArc, segment * 2)
+    const end = numberAt(linkFirstArc, segment * 2 + 2)
+    for (let at = first; at < end; at++) weights[numberAt(linkArcs, at)] = -1
   }
 }
 
@@ -228,8 +230,10 @@ function closeNow({ closedArcs }: Graph, weights: Weights): void {
 /** Closes links to a vehicle. */
 function closeLinks(graph: Graph, links: ReadonlySet<number>, weights: Weights): void {
   const { linkFirstArc, linkArcs } = graph
-  for (const link of links)
-    for (let at = linkFirstArc[link]!; at < linkFirstArc[link + 1]!; at++) weights[linkArcs[at]!] = -1
+  for (const link of links) {
+    const end = numberAt(linkFirstArc, link + 1)
+    for (let at = numberAt(linkFirstArc, link); at < end; at++) weights[numberAt(linkArcs, at)] = -1
+  }
 }
 
 function sum(values: readonly number[]): number {

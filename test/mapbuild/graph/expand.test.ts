@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { OsmData, OsmRelation } from '../../../src/demo/write-extract.js'
-import { type Graph, isBannedUTurn, LINK_FLAG } from '../../../src/routing/graph/graph.js'
+import { type Graph, type GraphInMemory, isBannedUTurn, LINK_FLAG } from '../../../src/routing/graph/graph.js'
 import { verifyGraph } from '../../../src/routing/graph/graph-verify.js'
 import { graphOfOsm, linksOf, nameOf } from '../../support/osm-fixture.js'
 
@@ -241,7 +241,7 @@ function costsFrom(graph: Graph, start: number): number[] {
 /**
  * The same by brute force: a state is the last links driven, rules are looked up in it as OSM writes them.
  */
-function createOracle(graph: Graph, rules: Town['rules']) {
+function createOracle(graph: GraphInMemory, rules: Town['rules']) {
   const linkCount = graph.segmentCount * 2
   const endOf = (link: number) => ((link & 1) === 0 ? graph.segmentHead : graph.segmentTail)[link >>> 1] ?? 0
   const isOpen = (link: number) => (graph.linkSpeed[link] ?? 0) > 0

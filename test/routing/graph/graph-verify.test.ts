@@ -1,12 +1,12 @@
 import t from 'tap'
-import type { Graph } from '../../../src/routing/graph/graph.js'
+import type { Graph, GraphInMemory } from '../../../src/routing/graph/graph.js'
 import { verifyGraph } from '../../../src/routing/graph/graph-verify.js'
 import { openJunctionTree, openSegmentTree } from '../../../src/routing/graph/index-trees.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { town } from '../../support/town.js'
 
 /** Faults of a town of 36 junctions and 60 segments after a change to it. */
-function faultsAfter(change: (graph: Graph) => Partial<Graph> | undefined): string[] {
+function faultsAfter(change: (graph: GraphInMemory) => Partial<Graph> | undefined): string[] {
   const graph = makeGraph(town(6))
   return verifyGraph({ ...graph, ...change(graph) })
 }
