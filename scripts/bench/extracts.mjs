@@ -26,20 +26,23 @@ export function isThere(extract) {
   return false
 }
 
-/** Made once and kept under build/; undefined, and told why, where osmium-tool is missing. */
-export function makeMosaic() {
-  const mosaic = path.resolve('build/mosaic20.osm.pbf')
+/** Joined Portos, made once and kept under build/; undefined, and told why, where osmium-tool is missing. */
+export function makeMosaic(across = 4, down = 5) {
+  const name = `mosaic${across * down}`
+  const mosaic = path.resolve(`build/${name}.osm.pbf`)
   if (existsSync(mosaic)) return mosaic
   try {
     const highways = path.resolve('build/porto.hw.osm.pbf')
-    const unfinished = path.resolve('build/mosaic20.part.osm.pbf')
+    const unfinished = path.resolve(`build/${name}.part.osm.pbf`)
     execFileSync('osmium', ['tags-filter', '-O', '-o', highways, PORTO, 'w/highway'], { stdio: 'ignore' })
     const make = path.join(DATA, 'make-mosaic.mjs')
-    execFileSync(process.execPath, [make, highways, '4', '5', unfinished], { stdio: 'ignore' })
+    execFileSync(process.execPath, [make, highways, String(across), String(down), unfinished], {
+      stdio: 'ignore',
+    })
     renameSync(unfinished, mosaic)
     return mosaic
   } catch (error) {
-    console.log(`mosaic20 skipped: it needs osmium-tool (${error.code ?? error.message})`)
+    console.log(`${name} skipped: it needs osmium-tool (${error.code ?? error.message})`)
     return undefined
   }
 }

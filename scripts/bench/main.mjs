@@ -26,6 +26,7 @@ const BENCHES = [
   'postgres',
   'hub',
   'footprint',
+  'scaling',
 ]
 const asked = process.argv.slice(2).filter((name) => !name.startsWith('-'))
 const unknown = asked.filter((name) => !BENCHES.includes(name))

@@ -1,0 +1,84 @@
+// How figures grow with the map: 1, 5, 20 and 60 joined Portos. Each row of figures is a process of its own, with the flags
+// and the allocator of an installation, except the build. Options: --most=N (largest number of Portos, 60), --pairs=N
+// (random routes, 500). Writes docs/pictures/scaling.svg and build/scaling.json. BENCH_CPU=1 counts CPU times.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
+import { drawScaling, slopeOf } from '../pictures/draw-scaling.mjs'
+import { buildChild } from './build-child.mjs'
+import { isThere, makeMosaic, PORTO } from './extracts.mjs'
+import { spread } from './load.mjs'
+import { option } from './options.mjs'
+
+/** Portos across and down. */
+const GRIDS = [
+  [1, 1],
+  [1, 5],
+  [4, 5],
+  [6, 10],
+]
+
+/** Figure → its title and unit, in the order of the table and the picture. */
+const FIGURES = {
+  buildS: ['map build', 's'],
+  buildPeakMb: ['peak of map build', 'MB'],
+  fileMb: ['map file', 'MB'],
+  openS: ['load to first answer', 's'],
+  rssMb: ['RSS, free flow', 'MB'],
+  routeMs: ['route, median', 'ms'],
+  firstMs: ['first answer, new profile', 'ms'],
+  riskRssMb: ['RSS, one profile more', 'MB'],
+}
+
+export async function run() {
+  if (!isThere(PORTO)) return
+  const child = await buildChild('scaling-child')
+  const rows = []
+  for (const [across, down] of GRIDS) {
+    if (across * down > option('most', 60)) continue
+    const extract = makeMosaic(across, down)
+    if (extract === undefined) return
+    const row = await measure(child, across * down, extract)
+    rows.push(row)
+    console.log(
+      `${row.portos} Portos, ${row.nodes} nodes: ${Object.entries(FIGURES)
+        .map(([key, [title, unit]]) => `${title} ${row[key].toPrecision(3)} ${unit}`)
+        .join(', ')}`,
+    )
+  }
+  for (const [key, [title]] of Object.entries(FIGURES))
+    if (rows.length > 1)
+      console.log(
+        `${title}: grows as nodes ^ ${slopeOf(rows.map((row) => [row.nodes, row[key]])).toFixed(2)}`,
+      )
+  writeFileSync('build/scaling.json', `${JSON.stringify(rows, null, 2)}\n`)
+  writeFileSync('docs/pictures/scaling.svg', drawScaling(rows, FIGURES))
+}
+
+async function measure(child, portos, extract) {
+  const dataDir = path.resolve(`build/bench-scaling-${portos}`)
+  rmSync(dataDir, { recursive: true, force: true })
+  mkdirSync(path.join(dataDir, 'maps'), { recursive: true })
+  const file = path.join(dataDir, 'maps', 'map.graph')
+  const built = await runChild(child, ['build', extract, file], {}, ['--max-old-space-size=12000'])
+  const served = await runChild(child, ['serve', dataDir, String(option('pairs', 500))], UNIT_ENV, NODE_FLAGS)
+  const { ms, ...figures } = served
+  return { portos, ...built, fileMb: statSync(file).size / 1e6, ...figures, routeMs: spread(ms).p50Ms }
+}
+
+/** Runs a child process, which prints one line of figures. */
+async function runChild(child, args, env, flags) {
+  const started = spawn(process.execPath, ['--expose-gc', ...flags, child, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  })
+  const ended = once(started, 'close')
+  let figures
+  for await (const line of createInterface({ input: started.stdout })) figures = JSON.parse(line)
+  const [code] = await ended
+  if (code !== 0 || figures === undefined) throw new Error(`${args[0]} ended with ${code}`)
+  return figures
+}
