@@ -1,3 +1,4 @@
+import type { LiveRoute } from './live-lines.js'
 import type { Overlay } from './overlays.js'
 import type { ServedMap } from './state.js'
 
@@ -6,6 +7,11 @@ export interface MapView {
   /** uses another map as the base */
   setMap(map: ServedMap | undefined): void
   setData(overlay: Overlay, features: readonly object[]): void
+  /**
+   * draws routes over the map instead of those of its data, until `undefined`: the data of `route` and `others`
+   * are set before that
+   */
+  drawLive(routes: readonly LiveRoute[] | undefined): void
   /** shows the markers of the points: those that were there move */
   showPoints(points: readonly [number, number][]): void
   /** marks a place of the route; undefined removes the mark */

@@ -53,6 +53,11 @@ const DARK: Colours = {
   riskOpacity: 0.65,
 }
 
+/** Colours of the lines of routes. */
+export function routeColours(isDark: boolean): { readonly route: string; readonly halo: string } {
+  return isDark ? DARK : LIGHT
+}
+
 /** Style of the map: roads of a served map, and the overlays. Without a map only the overlays are drawn. */
 export function mapStyle(map: ServedMap | undefined, isDark: boolean): StyleSpecification {
   const colours = isDark ? DARK : LIGHT

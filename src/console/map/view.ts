@@ -11,6 +11,7 @@ import { isDark } from '../core/settings.js'
 import { drawShields } from './base/shields.js'
 import { clickEvents } from './events/click.js'
 import { dragLine } from './line-drag.js'
+import { liveLines } from './live-lines.js'
 import type { MapEvents, MapView } from './map-view.js'
 import type { Overlay } from './overlays.js'
 import { createPins } from './pins.js'
@@ -25,6 +26,7 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
   const data = new Map<Overlay, readonly object[]>()
   const map = createMap(box)
   const pins = createPins(map, events)
+  const live = liveLines(map, isDark)
   listen(map, events)
   dragLine(map, events.line)
   map.on('styledata', () => fillAll(map, data))
@@ -40,9 +42,14 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
       setData(
         'mark',
         point === undefined
-          ? []
+          ? NOTHING
           : [{ type: 'Feature', geometry: { type: 'Point', coordinates: point }, properties: {} }],
       ),
+    drawLive(routes) {
+      if (routes === undefined) return live.end()
+      live.show(routes)
+      for (const overlay of ['others', 'route', 'mark'] as const) setData(overlay, NOTHING)
+    },
     fit: ([west, south, east, north]) =>
       void map.fitBounds(
         [
@@ -58,6 +65,9 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
     close: () => map.remove(),
   }
 }
+
+/** The same each time: data that are the same are not drawn again. */
+const NOTHING: readonly object[] = []
 
 function createMap(box: HTMLElement): MapLibreMap {
   const map = new MapLibreMap({

@@ -23,7 +23,7 @@ export function routeAnswer(view: MapView) {
   }
   const present = () => {
     const chosen = shown.find(({ key }) => key === mapState.chosen) ?? shown[0]
-    draw(view, shown, chosen)
+    draw(view, shown, chosen, isLive)
     for (const each of choices.children) {
       const isChosen = (each as HTMLElement).dataset.key === chosen?.key
       each.setAttribute('aria-pressed', String(isChosen))
@@ -90,8 +90,23 @@ function totals({ route }: FoundRoute): HTMLElement {
 }
 
 /** Draws the chosen route by its risk, and the others in their colours below it. */
-function draw(view: MapView, routes: readonly FoundRoute[], chosen: FoundRoute | undefined): void {
+function draw(
+  view: MapView,
+  routes: readonly FoundRoute[],
+  chosen: FoundRoute | undefined,
+  isLive: boolean,
+): void {
   const others = routes.filter((each) => each !== chosen)
+  if (isLive) {
+    const live = [...others.reverse(), ...(chosen === undefined ? [] : [chosen])]
+    view.drawLive(
+      live.map((each) => ({
+        lines: routeLines(each.route.features, withColour(each.colour, each.key)),
+        isChosen: each === chosen,
+      })),
+    )
+    return
+  }
   view.setData(
     'others',
     // the first of the list is drawn last
@@ -101,6 +116,7 @@ function draw(view: MapView, routes: readonly FoundRoute[], chosen: FoundRoute |
     'route',
     chosen === undefined ? [] : routeLines(chosen.route.features, withColour(chosen.colour, chosen.key)),
   )
+  view.drawLive(undefined)
 }
 
 /** The colour of the route around the risk is that of the style. */

@@ -23,8 +23,15 @@ export interface RoutePoints {
 /** @param onChange called after each change; `isLive` during a drag */
 export function routePoints(view: MapView, onChange: (isLive: boolean) => void): RoutePoints {
   const list = h('ol', { class: 'points' })
-  const refresh = () => {
+  const refresh = (isLive = false) => {
     view.showPoints(mapState.points)
+    if (isLive && list.children.length === mapState.points.length) {
+      for (const [index, item] of [...list.children].entries()) {
+        const place = item.querySelector('.place')
+        if (place !== null) place.textContent = placeText(index)
+      }
+      return
+    }
     // the buttons are new ones: the keyboard stays where it was
     const focused = list.contains(document.activeElement)
       ? document.activeElement?.getAttribute('aria-label')
@@ -45,7 +52,7 @@ export function routePoints(view: MapView, onChange: (isLive: boolean) => void):
     ),
     change(next, isLive = false) {
       mapState.points = next
-      refresh()
+      refresh(isLive)
       onChange(isLive)
     },
     add(point) {
@@ -71,10 +78,16 @@ export function pointName(index: number, count: number): string {
   return index === count - 1 ? t('goal') : t('via', { n: index })
 }
 
+/** Name and position of a point. */
+function placeText(index: number): string {
+  const { points } = mapState
+  const [lng, lat] = points[index] ?? [0, 0]
+  return `${pointName(index, points.length)}: ${lng.toFixed(5)}, ${lat.toFixed(5)}`
+}
+
 /** List item of a point: its position, and buttons that move or remove it. */
 function pointItem(index: number, change: (points: Point[]) => void): HTMLElement {
   const { points } = mapState
-  const [lng, lat] = points[index] ?? [0, 0]
   const last = points.length - 1
   const name = pointName(index, points.length)
   const swap = (to: number) => {
@@ -89,7 +102,7 @@ function pointItem(index: number, change: (points: Point[]) => void): HTMLElemen
     'li',
     {},
     h('span', { class: 'badge accent', 'aria-hidden': 'true' }, pinLabel(index, points.length)),
-    h('span', { class: 'place' }, `${name}: ${lng.toFixed(5)}, ${lat.toFixed(5)}`),
+    h('span', { class: 'place' }, placeText(index)),
     act(t('moveUp', { name }), '↑', () => swap(index - 1), index === 0),
     act(t('moveDown', { name }), '↓', () => swap(index + 1), index === last),
     act(t('removePoint', { name }), '×', () => change(mapState.points.filter((_, i) => i !== index))),

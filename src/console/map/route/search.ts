@@ -10,7 +10,7 @@ import { findRoutes } from './question.js'
 /**
  * Search that shows the found routes or the error.
  *
- * @param onFound called after each answer
+ * @param onFound called after each answer, not during a drag
  */
 export function routeSearch(view: MapView, onFound: () => void) {
   const answer = routeAnswer(view)
@@ -30,7 +30,7 @@ export function routeSearch(view: MapView, onFound: () => void) {
       answer.show(routes, isLive)
       computed.textContent =
         searchMs === undefined ? '' : t('computedIn', { n: routes.length, ms: formatNumber(searchMs, 1) })
-      onFound()
+      if (!isLive) onFound()
     } catch (error) {
       // during a drag the last routes stay: the pointer may pass over the sea. The drop tells the fault
       if (signal.aborted || isLive) return
