@@ -21,6 +21,7 @@ const BENCHES = [
   'routing-valhalla',
   'cch',
   'tiles',
+  'console',
   'model-delta',
   'model-rounds',
   'postgres',

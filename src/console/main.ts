@@ -2,7 +2,6 @@ import { h } from './core/dom.js'
 import { faultNotice } from './core/parts.js'
 import { loadFacts, session, wasReloaded, whenSessionChanges } from './core/session.js'
 import { loadSettings, onSettings } from './core/settings.js'
-import { shell } from './shell.js'
 import { signInByLink, signInPage } from './sign-in.js'
 
 void start()
@@ -14,19 +13,27 @@ async function start(): Promise<void> {
   if (root === null) throw new Error('the page has no #app')
   let close: () => void = () => undefined
   let why: 'signed-in' | 'signed-out' | 'ended' = 'signed-out'
-  const show = () => {
+  const put = (view: View) => {
     close()
-    const view =
-      session() === undefined
-        ? signInPage(why === 'ended' ? why : wasReloaded() ? 'reloaded' : undefined)
-        : shell()
     close = view.close
     root.replaceChildren(view.element)
     view.focus()
   }
-  try {
-    await loadFacts()
-  } catch (error) {
+  const show = async () => {
+    const now = session()
+    if (now === undefined) {
+      put(signInPage(why === 'ended' ? why : wasReloaded() ? 'reloaded' : undefined))
+      loadPages().catch(() => undefined) // while the form is filled in; a fault is told after sign-in
+      return
+    }
+    try {
+      const { shell } = await loadPages()
+      if (session() === now) put(shell())
+    } catch (error) {
+      tell(error)
+    }
+  }
+  const tell = (error: unknown) =>
     root.replaceChildren(
       h(
         'main',
@@ -34,13 +41,27 @@ async function start(): Promise<void> {
         faultNotice(error, () => location.reload()),
       ),
     )
+  try {
+    await loadFacts()
+  } catch (error) {
+    tell(error)
     return
   }
   whenSessionChanges((change) => {
     why = change
-    show()
+    void show()
   })
-  onSettings(show)
+  onSettings(() => void show())
   await signInByLink()
-  show()
+  await show()
 }
+
+/** The sign-in page, or everything behind it. */
+interface View {
+  readonly element: HTMLElement
+  focus(): void
+  close(): void
+}
+
+/** Loads everything behind sign-in, which is most of the console: the form does not wait for it. */
+const loadPages = () => import('./shell.js')

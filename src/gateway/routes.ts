@@ -31,6 +31,7 @@ import { addRpcRoutes } from '../http/rpc-routes.js'
 import { addSignInRoute } from '../http/sign-in-route.js'
 import type { Log } from '../log.js'
 import { refuseOgc } from '../ogc/answer.js'
+import type { Api } from '../rpc/dispatch.js'
 import {
   createApis,
   DATAPROC_PATH,
@@ -84,7 +85,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   addDocumentRoute(app, '/openapi.json', () => describeHttp(config, apis, version))
   addSignInRoute(app, { calls, open: options.signInLinks.open }) // before the files of the console
   addConsoleRoutes(app, {
-    facts: consoleFacts(config, version),
+    facts: consoleFacts(config, version, apis),
     readFile: (name) => readAsset(`console/${name}`),
   })
 
@@ -152,8 +153,12 @@ function addBackendRoutes(
   })
 }
 
-/** Settings that the console needs before sign-in. */
-export function consoleFacts({ service, riskmap, routing }: Config, version: string): ConsoleFacts {
+/** What the console needs before its first call. */
+export function consoleFacts<C>(
+  { service, riskmap, routing }: Config,
+  version: string,
+  apis: readonly Api<C>[],
+): ConsoleFacts {
   return {
     version,
     tokenHeader: `${service.headerPrefix}-Session-Token`,
@@ -163,5 +168,6 @@ export function consoleFacts({ service, riskmap, routing }: Config, version: str
     themes: riskmap.themes,
     maxVia: routing.maxVia,
     maxAlternatives: routing.maxAlternatives,
+    methods: Object.fromEntries(apis.map(({ path, methods }) => [path, [...methods.keys()]])),
   }
 }

@@ -1,8 +1,8 @@
 import type { Hono } from 'hono'
 import { AppError } from '../errors.js'
 import { acceptsGzip } from './accepts-gzip.js'
-import { documentResponse, redirectResponse, refusalResponse, respond } from './answer.js'
-import { withTag } from './document-route.js'
+import { redirectResponse, refusalResponse, respond } from './answer.js'
+import { addDocumentRoute, withTag } from './document-route.js'
 import { namesTag } from './entity-tag.js'
 import type { HttpContext, HttpEnv } from './env.js'
 import { refuseOtherMethods } from './refuse-methods.js'
@@ -52,7 +52,7 @@ export function addConsoleRoutes(app: Hono<HttpEnv>, { facts, readFile }: Consol
     const isBrowser = /text\/html/.test(c.req.header('accept') ?? '')
     return isBrowser ? redirectResponse('/console/', c.get('requestId'), 302) : await next()
   })
-  app.get('/console/facts.json', (c) => documentResponse(facts, c.get('requestId')))
+  addDocumentRoute(app, '/console/facts.json', () => facts)
   app.get('/console/', (c) => answerFile(c, files, 'index.html'))
   app.get('/console/:file', (c) => answerFile(c, files, c.req.param('file')))
   for (const path of ['/console', '/console/', '/console/:file']) refuseOtherMethods(app, path, 'GET, HEAD')

@@ -1,28 +1,59 @@
 import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { Hono } from 'hono'
+import { acceptsGzip } from './accepts-gzip.js'
 import { respond } from './answer.js'
 import { namesTag } from './entity-tag.js'
 import type { HttpEnv } from './env.js'
 import { refuseOtherMethods } from './refuse-methods.js'
 
+/** A shorter document is not compressed: it fits one packet in any case. */
+const MIN_PACKED_BYTES = 1400
+
+const pack = promisify(gzip) as (bytes: Uint8Array) => Promise<Uint8Array>
+
 /**
- * Adds a JSON document that needs no key. It is made at the first request and kept, as it does not change;
- * every answer sends the same bytes, so that clients that do not read share one copy.
+ * Adds a JSON document that needs no key. It is made at the first request and kept, as it does not change, also
+ * compressed; every answer sends the same bytes, so that clients that do not read share one copy.
  */
 export function addDocumentRoute(app: Hono<HttpEnv>, path: string, make: () => object): void {
-  let made: { bytes: Uint8Array; etag: string } | undefined
-  app.get(path, (c) => {
+  let made: Tagged | undefined
+  let packed: Promise<Tagged> | undefined
+  app.get(path, async (c) => {
     made ??= withTag(Buffer.from(JSON.stringify(make())))
-    const { bytes, etag } = made
-    const headers = { ETag: etag, 'Cache-Control': 'no-cache' }
+    const isPacked = made.bytes.length >= MIN_PACKED_BYTES && acceptsGzip(c.req.header('accept-encoding'))
+    if (isPacked)
+      packed ??= pack(made.bytes)
+        .then(withTag)
+        .catch((error: unknown) => {
+          packed = undefined // the next request tries again
+          throw error
+        })
+    const { bytes, etag } = (isPacked ? await packed : undefined) ?? made
+    const headers = { ETag: etag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' }
     if (namesTag(c.req.header('if-none-match'), etag)) return respond(c.get('requestId'), 304, headers, null)
-    const type = { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(bytes.length) }
-    return respond(c.get('requestId'), 200, { ...headers, ...type }, bytes)
+    return respond(
+      c.get('requestId'),
+      200,
+      {
+        ...headers,
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': String(bytes.length),
+        ...(isPacked ? { 'Content-Encoding': 'gzip' } : {}),
+      },
+      bytes,
+    )
   })
   refuseOtherMethods(app, path, 'GET, HEAD')
 }
 
+interface Tagged {
+  readonly bytes: Uint8Array
+  readonly etag: string
+}
+
 /** Pairs bytes with their entity tag. */
-export function withTag(bytes: Uint8Array): { bytes: Uint8Array; etag: string } {
+export function withTag(bytes: Uint8Array): Tagged {
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"` }
 }

@@ -36,6 +36,23 @@ t.test('document: an entity tag answers 304, and every answer has the same bytes
   t.match([known.status, await known.text()], [304, ''])
 })
 
+t.test('document: a long one is sent compressed to who takes that, under a tag of its own', async (t) => {
+  const body = { title: 'word '.repeat(1000) }
+  const { port } = await startTransport(t, {}, { document: () => body })
+  const get = (headers: Record<string, string>) =>
+    fetch(`http://127.0.0.1:${port}/document.json`, { headers })
+  const packed = await get({ 'Accept-Encoding': 'gzip' })
+  t.match([packed.headers.get('content-encoding'), packed.headers.get('vary')], ['gzip', 'Accept-Encoding'])
+  t.ok(Number(packed.headers.get('content-length')) < 500)
+  t.same(await packed.json(), body)
+  const plain = await get({ 'Accept-Encoding': 'identity' })
+  t.equal(plain.headers.get('content-encoding'), null)
+  t.same(await plain.json(), body)
+  const etag = packed.headers.get('etag') ?? ''
+  t.not(etag, plain.headers.get('etag'))
+  t.equal((await get({ 'Accept-Encoding': 'gzip', 'If-None-Match': etag })).status, 304)
+})
+
 t.test(
   'strangers: an allowance for each address, 429 with Retry-After beyond it; health has none',
   async (t) => {

@@ -50,7 +50,9 @@ async function measureDrag(browser, world, query) {
       const angle = i / 40
       // not awaited: a mouse does not wait for the page either
       const at = { x: from.x + 90 * Math.sin(angle), y: from.y + 60 * Math.cos(angle) }
-      moves.push(protocol.send('Input.dispatchMouseEvent', { type: 'mouseMoved', button: 'left', buttons: 1, ...at }))
+      moves.push(
+        protocol.send('Input.dispatchMouseEvent', { type: 'mouseMoved', button: 'left', buttons: 1, ...at }),
+      )
       await sleep(Math.max(0, STEP_MS * (i + 1) - (performance.now() - startedAt)))
     }
     const seconds = (performance.now() - startedAt) / 1000
@@ -63,7 +65,9 @@ async function measureDrag(browser, world, query) {
     return {
       perS: count / seconds,
       framesPerS: frames / seconds,
-      cpuMs: Object.fromEntries(Object.keys(after).map((part) => [part, (after[part] - before[part]) / count])),
+      cpuMs: Object.fromEntries(
+        Object.keys(after).map((part) => [part, (after[part] - before[part]) / count]),
+      ),
       kB: sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0) / sizes.length / 1000,
     }
   } finally {
@@ -89,9 +93,6 @@ async function pinOf(page) {
 async function countRenders(page) {
   await page.evaluate(() => {
     globalThis.benchFrames = 0
-    globalThis.benchDraws = 0
-    const { drawElements } = WebGL2RenderingContext.prototype
-    WebGL2RenderingContext.prototype.drawElements = function (...rest) { globalThis.benchDraws++; return drawElements.apply(this, rest) }
     const count = () => {
       globalThis.benchFrames++
       requestAnimationFrame(count)
@@ -101,6 +102,5 @@ async function countRenders(page) {
 }
 
 async function framesOf(page) {
-  console.log(await page.evaluate(() => globalThis.benchDraws))
   return await page.evaluate(() => globalThis.benchFrames)
 }

@@ -10,4 +10,6 @@ export interface ConsoleFacts {
   themes: Record<string, string>
   maxVia: number
   maxAlternatives: number
+  /** path → names of the methods that are called there */
+  methods: Record<string, string[]>
 }

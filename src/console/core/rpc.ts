@@ -8,25 +8,9 @@ type CallFault = Error & {
   data: Record<string, unknown>
 }
 
-interface OpenRpcMethod {
-  name: string
-  'x-path': string
-}
-
-let paths: Promise<Map<string, string>> | undefined
-
-/** Method → path, from the OpenRPC document, which is read once. */
-function methodPaths(): Promise<Map<string, string>> {
-  paths ??= readPaths().catch((error: unknown) => {
-    paths = undefined
-    throw error
-  })
-  return paths
-}
-
-async function readPaths(): Promise<Map<string, string>> {
-  const { methods } = (await getJson('/openrpc.json')) as { methods: OpenRpcMethod[] }
-  return new Map(methods.map((method) => [method.name, method['x-path']]))
+/** Path of a method; undefined where this gateway lacks it. */
+function pathOf(method: string): string | undefined {
+  return Object.entries(facts().methods).find(([, names]) => names.includes(method))?.[0]
 }
 
 /**
@@ -35,7 +19,7 @@ async function readPaths(): Promise<Map<string, string>> {
  * @throws CallFault, or DOMException when `signal` aborts
  */
 export async function call<R>(method: string, params: unknown, signal?: AbortSignal): Promise<R> {
-  const path = (await methodPaths()).get(method)
+  const path = pathOf(method)
   if (path === undefined) throw fault('METHOD_NOT_FOUND', 404, `This gateway has no method ${method}`)
   const response = await request(path, {
     method: 'POST',
@@ -64,8 +48,7 @@ export async function callBatch(
   calls: readonly BatchCall[],
   signal: AbortSignal,
 ): Promise<{ results: unknown[]; searchMs: number | undefined }> {
-  const known = await methodPaths()
-  const path = known.get(calls[0]?.method ?? '')
+  const path = pathOf(calls[0]?.method ?? '')
   if (path === undefined) throw fault('METHOD_NOT_FOUND', 404, 'This gateway lacks a method of the page')
   const response = await request(path, {
     method: 'POST',

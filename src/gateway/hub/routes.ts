@@ -68,7 +68,7 @@ export function createHubRoutes(options: HubRoutesOptions): Hono<HttpEnv> {
   addDocumentRoute(app, '/openrpc.json', () => describeApis(apis, version))
   addDocumentRoute(app, '/openapi.json', () => describeHttp(config, apis, version))
   addConsoleRoutes(app, {
-    facts: consoleFacts(config, version),
+    facts: consoleFacts(config, version, apis),
     readFile: (name) => readAsset(`console/${name}`),
   })
 
