@@ -10,6 +10,7 @@ import {
   beganAtSql,
   boxIdsSql,
   keyIdsSql,
+  keyParams,
   mergedSql,
   nextIdsSql,
   previousIdsSql,
@@ -268,11 +269,10 @@ async function findIds({ db, pause }: StateReading, plan: StatePlan): Promise<Fl
   const { state, keyTerms, box } = plan
   const count = MAX_CANDIDATES + 1
   if (keyTerms.length > 0) {
-    const params = keyTerms.flatMap((term) => term.params)
     const ids = db
       .prepare<unknown[], number>(keyIdsSql(state, keyTerms))
       .pluck()
-      .all({ count }, ...params, ...params)
+      .all({ count }, ...keyParams(state, keyTerms))
     if (ids.length < count) return uniqueAscending(ids, state)
   }
   if (box === undefined || box === 'empty') return undefined

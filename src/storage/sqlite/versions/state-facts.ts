@@ -5,7 +5,7 @@ import { type Db, identifier, oneValue, statement } from '../connection/database
 import { meanBytes } from '../connection/mean-bytes.js'
 import { indexSql, ROW_ID } from '../tables/ddl.js'
 import { versionNames } from '../tables/version-names.js'
-import { boxIdsSql, keyIdsSql } from './state-sql.js'
+import { boxIdsSql, keyIdsSql, keyParams } from './state-sql.js'
 import type { TableState } from './versioned-table.js'
 
 /** Rows of an index that are counted at most: with more the whole state is read, see `read-state.ts`. */
@@ -46,12 +46,11 @@ function rowsOf(db: Db, { table }: TableState): number {
 }
 
 function rowsOfKey(db: Db, state: TableState, keyTerms: Narrowing['keyTerms'], most: number): number {
-  const params = keyTerms.flatMap((term) => term.params)
   const sql = `SELECT count(*) FROM (${keyIdsSql(state, keyTerms)})`
   const found = db
     .prepare<unknown[], number>(sql)
     .pluck()
-    .get({ count: most }, ...params, ...params)
+    .get({ count: most }, ...keyParams(state, keyTerms))
   return boundOf(found, most)
 }
 

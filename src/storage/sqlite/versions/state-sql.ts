@@ -49,12 +49,22 @@ function idsSql(state: TableState, order: string): string {
 
 /**
  * Returns the statement that finds row ids by comparisons of key columns; a row has the same key in all its
- * versions. Bound: the parameters of the terms twice, `@count`.
+ * versions. Bound: `keyParams`, `@count`.
  */
-export function keyIdsSql({ table }: TableState, keyTerms: readonly { sql: string }[]): string {
+export function keyIdsSql({ table, tx }: TableState, keyTerms: readonly { sql: string }[]): string {
   const { current, gone } = versionNames(table)
   const where = keyTerms.map(({ sql }) => sql).join(' AND ')
-  return `SELECT ${ROW_ID} FROM ${current} WHERE ${where} UNION ALL SELECT ${ROW_ID} FROM ${gone} WHERE ${where} LIMIT @count`
+  const past = tx === 'current' ? '' : ` UNION ALL SELECT ${ROW_ID} FROM ${gone} WHERE ${where}`
+  return `SELECT ${ROW_ID} FROM ${current} WHERE ${where}${past} LIMIT @count`
+}
+
+/** Values of `keyIdsSql`: those of the terms, and once more where former rows are searched, too. */
+export function keyParams(
+  { tx }: TableState,
+  keyTerms: readonly { params: readonly unknown[] }[],
+): unknown[] {
+  const params = keyTerms.flatMap((term) => term.params)
+  return tx === 'current' ? params : [...params, ...params]
 }
 
 /**
