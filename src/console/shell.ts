@@ -2,7 +2,7 @@ import { appearance } from './appearance.js'
 import { fill, h } from './core/dom.js'
 import { t, type Word } from './core/i18n.js'
 import type { Page, PageMaker } from './core/page.js'
-import { button, empty } from './core/parts.js'
+import { button } from './core/parts.js'
 import { call } from './core/rpc.js'
 import { session, signedOut } from './core/session.js'
 import { dropTarget } from './import/drop.js'
@@ -52,7 +52,7 @@ export function shell() {
     page = entry?.make(rest)
     document.title = `${page?.title ?? t('notFoundPage')} · Fieldgate`
     main.className = first === 'map' ? 'map-page' : 'page'
-    fill(main, page?.element ?? empty(t('notFoundPage')))
+    fill(main, page?.element ?? h('div', { class: 'stack' }, h('h1', {}, t('notFoundPage'))))
     if (first === 'map' && page !== undefined) main.replaceChildren(...page.element.children)
     if (focus) main.focus()
   }
@@ -82,8 +82,8 @@ export function shell() {
 /** Side bar with the links to the pages, and the button that opens it on a small screen. It is closed at first. */
 function navigation(links: readonly HTMLElement[]) {
   const side = h(
-    'div',
-    { class: 'side', id: 'side' },
+    'aside',
+    { class: 'side', id: 'side', 'aria-label': t('mainMenu') },
     h('div', { class: 'brand' }, 'Fieldgate'),
     h('nav', { class: 'nav', 'aria-label': t('mainMenu') }, links),
     h('div', { class: 'foot' }, appearance(), button(t('signOut'), signOut, 'small')),

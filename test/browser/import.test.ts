@@ -1,6 +1,13 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { type ConsolePage, missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
+import {
+  type ConsolePage,
+  drop,
+  missingChromium,
+  openConsole,
+  signIn,
+  startBrowser,
+} from '../support/browser.js'
 import { townGateway } from '../support/console-gateway.js'
 import type { TestGateway } from '../support/start-gateway.js'
 
@@ -17,18 +24,6 @@ async function rowsOf(gateway: TestGateway, table: string, order: string) {
 async function tableNames(gateway: TestGateway): Promise<string[]> {
   const { body } = await gateway.call(LOADER, 'loaderwebapi.get_loader_list', {})
   return body.result.data.map(({ data_name }: { data_name: string }) => data_name)
-}
-
-/** Drops a file on the page, as a user does with the mouse. */
-async function drop({ page }: ConsolePage, name: string, content: string | Buffer): Promise<void> {
-  const base64 = Buffer.from(content).toString('base64')
-  await page.evaluate(`(() => {
-    const bytes = Uint8Array.from(atob(${JSON.stringify(base64)}), (c) => c.charCodeAt(0))
-    const dataTransfer = new DataTransfer()
-    dataTransfer.items.add(new File([bytes], ${JSON.stringify(name)}))
-    for (const type of ['dragenter', 'dragover', 'drop'])
-      document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }))
-  })()`)
 }
 
 async function choose({ page }: ConsolePage, name: string, content: string | Buffer): Promise<void> {

@@ -47,8 +47,20 @@ export async function startBrowser(t: TestLike): Promise<Browser> {
 export async function openConsole(
   browser: Browser,
   url: string,
+  options: PageOptions = {},
+): Promise<ConsolePage> {
+  const view = await openAddress(browser, `${url}/console/`, options)
+  await view.page.locator('input[name=key]').waitFor() // the page asks the gateway first
+  return view
+}
+
+/** A page of the console at an address, such as a link that signs in. */
+export async function openAddress(
+  browser: Browser,
+  address: string,
   { width = 1280, height = 800, theme = 'light' }: PageOptions = {},
 ): Promise<ConsolePage> {
+  const url = new URL(address).origin
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,
@@ -67,8 +79,7 @@ export async function openConsole(
     if (!request.url().startsWith(url) && !/^(blob|data):/.test(request.url()))
       complaints.push(`request to another host: ${request.url()}`)
   })
-  await page.goto(`${url}/console/`)
-  await page.locator('input[name=key]').waitFor() // the page asks the gateway first
+  await page.goto(address)
   const goTo = async (address: string) => {
     // the page has changed when the browser reports the new address, which is a little later
     await page.evaluate(`new Promise((resolve) => {
@@ -89,4 +100,16 @@ export async function signIn({ page }: ConsolePage, { apiKey, secret }: KeyPair)
     .or(page.getByRole('button', { name: 'Menu' }))
     .first()
     .waitFor()
+}
+
+/** Drops a file on the page, as a user does with the mouse. */
+export async function drop({ page }: ConsolePage, name: string, content: string | Buffer): Promise<void> {
+  const base64 = Buffer.from(content).toString('base64')
+  await page.evaluate(`(() => {
+    const bytes = Uint8Array.from(atob(${JSON.stringify(base64)}), (c) => c.charCodeAt(0))
+    const dataTransfer = new DataTransfer()
+    dataTransfer.items.add(new File([bytes], ${JSON.stringify(name)}))
+    for (const type of ['dragenter', 'dragover', 'drop'])
+      document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }))
+  })()`)
 }

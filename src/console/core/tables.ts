@@ -55,9 +55,15 @@ export function themesOf(tables: readonly TableInfo[]): Map<string, string> {
   const isNamed = (name: string) => [...found.values()].includes(name)
   for (const { data_name, record_def } of tables) {
     if (!/^int[248]$/.test(record_def[levelColumn]?.udt_name ?? '') || isNamed(data_name)) continue
-    found.set(data_name.replace(/^riskmap_/, ''), data_name)
+    found.set(themeOf(data_name), data_name)
   }
   return found
+}
+
+/** Theme of a table: as the settings name it, else by the name of the table. */
+export function themeOf(table: string): string {
+  const [named] = Object.entries(facts().themes).find(([, name]) => name === table) ?? []
+  return named ?? table.replace(/^riskmap_/, '')
 }
 
 /**

@@ -24,6 +24,10 @@ export interface MapView {
 
 export interface MapEvents extends PinEvents {
   onClick(point: [number, number]): void
+  /** takes a click, or Enter on the map, before anything else. @returns whether it did */
+  takes(point: [number, number]): boolean
+  /** another key was pressed on the map */
+  onKey(key: string): void
   /** a route that is not the chosen one was clicked */
   onChoose(key: string): void
   readonly line: LineDrag

@@ -21,7 +21,7 @@ const RISK_COLOUR: DataDrivenPropertyValueSpecification<string> = [
 ] as unknown as DataDrivenPropertyValueSpecification<string>
 
 /** GeoJSON sources whose data the page sets, lowest layer first. */
-const OVERLAYS = ['risk', 'isochrone', 'shapes', 'points', 'others', 'route', 'mark'] as const
+const OVERLAYS = ['risk', 'isochrone', 'shapes', 'points', 'others', 'route', 'mark', 'draft'] as const
 export type Overlay = (typeof OVERLAYS)[number]
 
 /** Zoom from which on points are drawn one by one. */
@@ -97,7 +97,12 @@ function shapeLayers(): LayerSpecification[] {
 
 /** Layers above everything else: routes, points of records, and the mark on the route. */
 export function routeLayers({ route, halo }: OverlayColours): LayerSpecification[] {
-  return [...lineLayers(route, halo), ...pointLayers(route, halo), markLayer(route, halo)]
+  return [
+    ...lineLayers(route, halo),
+    ...draftLayers(halo),
+    ...pointLayers(route, halo),
+    markLayer(route, halo),
+  ]
 }
 
 function lineLayers(route: string, halo: string): LayerSpecification[] {
@@ -199,4 +204,37 @@ function markLayer(route: string, halo: string): LayerSpecification {
       'circle-stroke-width': 4,
     },
   }
+}
+
+/** Area of risk that is being drawn. */
+function draftLayers(halo: string): LayerSpecification[] {
+  const colour = RISK_COLOURS[8]
+  return [
+    {
+      id: 'draft-fill',
+      type: 'fill',
+      source: 'draft',
+      filter: ['==', ['geometry-type'], 'Polygon'],
+      paint: { 'fill-color': colour, 'fill-opacity': 0.3 },
+    },
+    {
+      id: 'draft-line',
+      type: 'line',
+      source: 'draft',
+      filter: ['!=', ['geometry-type'], 'Point'],
+      paint: { 'line-color': colour, 'line-width': 2, 'line-dasharray': [2, 1] },
+    },
+    {
+      id: 'draft-corner',
+      type: 'circle',
+      source: 'draft',
+      filter: ['==', ['geometry-type'], 'Point'],
+      paint: {
+        'circle-color': colour,
+        'circle-radius': 5,
+        'circle-stroke-color': halo,
+        'circle-stroke-width': 2,
+      },
+    },
+  ]
 }

@@ -4,6 +4,7 @@ import { liveTables } from '../core/live.js'
 import { button, field, select } from '../core/parts.js'
 import { type TableInfo, themesOf } from '../core/tables.js'
 import { placeSearch } from './base/search.js'
+import { drawPanel } from './draw/panel.js'
 import { eventsPanel } from './events/panel.js'
 import { linkOf } from './link.js'
 import type { MapEvents, MapView } from './map-view.js'
@@ -20,19 +21,31 @@ interface MapParts {
   readonly status: HTMLElement
 }
 
+/** Part that answers the question of the page, at once or during a drag. */
+type Live = Record<'live' | 'now', () => void>
+
 type CreateView = (box: HTMLElement, events: MapEvents) => MapView
+
+/** What the page shows, and how it is opened once more. */
+interface MapData {
+  readonly maps: readonly ServedMap[]
+  readonly tables: readonly TableInfo[]
+  /** reads everything again, because there may be a new table. @param news that is shown then */
+  again(news: string): void
+}
 
 /** Creates the map and the panels that control it. @returns a function that ends all of it */
 export function showMap(
   { box, panel, status }: MapParts,
   create: CreateView,
-  maps: readonly ServedMap[],
-  tables: readonly TableInfo[],
+  { maps, tables, again }: MapData,
 ): () => void {
   const themes = themesOf(tables)
   const keepAddress = addressKeeper()
   const view = create(box, {
     onClick: (point) => route.points.add(point),
+    takes: (point) => draw.take(point),
+    onKey: (key) => draw.key(key),
     onChoose: (key) => route.choose(key),
     onDragging: (index, point) => route.points.move(index, point, true),
     onDragged: (index, point) => route.points.move(index, point, false),
@@ -52,22 +65,7 @@ export function showMap(
     keepAddress,
     () => `${location.origin}${location.pathname}#/map?${linkOf(mapState, true)}`,
   )
-  const time = timePanel(
-    (isLive) => {
-      // records of all times stay as they are
-      const parts = mapState.recordTimes === 'all' ? [route, risk] : [route, risk, events]
-      for (const part of parts) part[isLive ? 'live' : 'now']()
-      settled(isLive)
-    },
-    (isLive) => {
-      events[isLive ? 'live' : 'now']()
-      settled(isLive)
-    },
-  )
-  const settled = (isLive: boolean) => {
-    events.refresh()
-    if (!isLive) keepAddress()
-  }
+  const time = timeOf(() => ({ route, risk, events }), keepAddress)
   const { follow, close } = followData(themes, box, time, (name) => {
     if (mapState.events.has(name)) events.now()
     if (![...mapState.themes.keys()].some((theme) => themes.get(theme) === name)) return
@@ -87,6 +85,11 @@ export function showMap(
     },
     onShown: chosenAnew,
   })
+  const draw = drawPanel(view, tables, (text) => {
+    keepAddress()
+    again(text)
+  })
+  risk.element.append(draw.element)
   const events = eventsPanel(tables, view, chosenAnew)
   const refresh = () => {
     for (const part of [route, risk, events]) part.now()
@@ -102,6 +105,30 @@ export function showMap(
     close()
     view.close()
   }
+}
+
+/** The time line: the parts of the page follow it. */
+function timeOf(
+  parts: () => Record<'route' | 'risk', Live> & { events: ReturnType<typeof eventsPanel> },
+  keepAddress: () => void,
+) {
+  const settled = (isLive: boolean) => {
+    parts().events.refresh()
+    if (!isLive) keepAddress()
+  }
+  return timePanel(
+    (isLive) => {
+      const { route, risk, events } = parts()
+      // records of all times stay as they are
+      const following = mapState.recordTimes === 'all' ? [route, risk] : [route, risk, events]
+      for (const part of following) part[isLive ? 'live' : 'now']()
+      settled(isLive)
+    },
+    (isLive) => {
+      parts().events[isLive ? 'live' : 'now']()
+      settled(isLive)
+    },
+  )
 }
 
 /**

@@ -82,6 +82,7 @@ function createMap(box: HTMLElement): MapLibreMap {
   map.getCanvas().setAttribute('aria-label', t('mapCanvas'))
   drawShields(map)
   map.touchZoomRotate.disableRotation()
+  map.keyboard.disableRotation()
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
   map.addControl(new ScaleControl({}), 'bottom-right')
   return map
@@ -90,6 +91,7 @@ function createMap(box: HTMLElement): MapLibreMap {
 /** Reports clicks, moves and faults of the map. */
 function listen(map: MapLibreMap, events: MapEvents): void {
   map.on('click', (event) => {
+    if (events.takes(roundPlace(event.lngLat))) return
     if (clickEvents(map, event, events.recordAt)) return
     // a click on a pin is none on the map below it
     if ((event.originalEvent.target as Element).closest('.pin-box') !== null) return
@@ -109,6 +111,11 @@ function listen(map: MapLibreMap, events: MapEvents): void {
     const { lng, lat } = map.getCenter()
     mapState.camera = { center: [lng, lat], zoom: map.getZoom() }
     events.onMoved()
+  })
+  map.getCanvas().addEventListener('keydown', ({ key }) => {
+    const middle = roundPlace(map.getCenter())
+    if (key !== 'Enter') events.onKey(key)
+    else if (!events.takes(middle)) events.onClick(middle)
   })
   map.on('error', ({ error }) => events.onFault(faultText(error)))
 }

@@ -68,7 +68,7 @@ function methodView(method: OpenRpcMethod, known: ExampleFacts): HTMLElement[] {
     h('h3', {}, t('parameters')),
     table(
       t('parameters'),
-      [t('parameter'), t('type'), '', t('description')],
+      [t('parameter'), t('type'), t('need'), t('description')],
       parameterRows(params),
       t('none'),
     ),

@@ -36,15 +36,24 @@ export function mapPage(rest: readonly string[]): Page {
       if (isClosed) return
       fill(status, fault, maps.length === 0 && h('p', { class: 'notice warn' }, t('noMap')))
       fill(panel, h('h1', {}, t('navMap')))
-      close = showMap({ box: place, panel, status }, createMapView, maps, tables)
+      if (news !== undefined) showNews(status, news)
+      close = showMap({ box: place, panel, status }, createMapView, { maps, tables, again })
     } catch (error) {
       fill(status, faultNotice(error, open))
       fill(panel, h('h1', {}, t('navMap')), wayOn())
     }
     fault = undefined
+    news = undefined
     panel.removeAttribute('aria-busy')
   }
   let fault: HTMLElement | undefined
+  let news: string | undefined
+  const again = (text: string) => {
+    close?.()
+    close = undefined
+    news = text
+    void open()
+  }
   void open()
   return {
     title: t('navMap'),
@@ -54,6 +63,13 @@ export function mapPage(rest: readonly string[]): Page {
       close?.()
     },
   }
+}
+
+/** Shows that something was done, and puts the keyboard there: the place where it was is gone. */
+function showNews(status: HTMLElement, text: string): void {
+  const close = button(t('close'), () => fill(status), 'small')
+  fill(status, h('div', { class: 'notice good', role: 'status' }, h('p', {}, text), close))
+  close.focus()
 }
 
 /** Takes the question of a link, and the initial value of what it leaves out. */

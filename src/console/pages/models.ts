@@ -119,7 +119,9 @@ function modelTable(
   transfers: readonly TransferInfo[],
   { refresh, status, send }: ModelActions,
 ): HTMLElement {
-  const sent = new Set(transfers.filter(({ kind }) => kind === 'feedback').map(({ model_id }) => model_id))
+  // one that failed for good, such as with a removed upstream, can be sent once more
+  const onTheWay = transfers.filter(({ kind, state }) => kind === 'feedback' && state !== 'failed')
+  const sent = new Set(onTheWay.map(({ model_id }) => model_id))
   return table(
     t('models'),
     ['model_id', t('file'), t('kind'), t('description'), t('state'), t('size'), t('created'), t('actions')],

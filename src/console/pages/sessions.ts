@@ -43,7 +43,7 @@ export function sessionsPage(): Page {
     h('p', { class: 'soft' }, t('keysHint')),
     table(
       t('keysTitle'),
-      [t('actions'), ''],
+      [t('actions'), t('copy')],
       [
         'fieldgate key create --name van-7 --scope loader:write --scope route:read',
         'fieldgate key list',
@@ -84,7 +84,7 @@ function sessionList(): HTMLElement {
     const open = await call<SessionInfo[]>('session.list_sessions', {})
     return table(
       t('openSessions'),
-      [t('sessionId'), t('created'), t('lastUsed'), t('sessionEnds'), ''],
+      [t('sessionId'), t('created'), t('lastUsed'), t('sessionEnds'), t('actions')],
       open.map((one) => [
         h('span', { class: 'mono' }, one.session_id),
         formatTime(one.created_at),

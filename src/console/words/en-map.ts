@@ -2,7 +2,7 @@
 export const EN_MAP = {
   map: 'Map',
   mapCanvas:
-    'Map. Use the arrow keys to pan, plus and minus to zoom. Points of a route can also be entered in the panel.',
+    'Map. Use the arrow keys to pan, plus and minus to zoom, Enter to set a point in the middle. Points of a route can also be entered in the panel.',
   noMap: 'There is no map yet. Build one: fieldgate map build REGION.osm.pbf',
   base: 'Road map',
   findPlace: 'Find a place',
@@ -124,6 +124,17 @@ export const EN_MAP = {
   profileTitle: 'Risk and cost along the route',
   profileHint: 'Height: cost as a multiple of the travel time. Colour: risk.',
   profileAt: '{place} · {name} · risk {n} · cost ×{factor}',
+  drawTitle: 'Draw an area of risk',
+  drawHint:
+    'Click the corners of the area on the map, or press Enter on the map to set one in its middle. Backspace removes the last corner, Escape ends the drawing.',
+  drawCorners: 'Corners: {n}',
+  drawUndo: 'Remove last corner',
+  drawTyped: 'Add a corner: longitude, latitude',
+  drawTheme: 'Table of the theme',
+  drawName: 'Name of the area',
+  drawFew: 'Set at least 3 corners.',
+  drawOther: 'The table {name} has other columns than drawn areas have. Enter another name.',
+  drawSaved: 'The area is stored in the table {name}, where its level and end can be changed.',
   isochroneNoStart: 'Set the start of the route first.',
   badMinutes: 'Enter 1 to {n} numbers of minutes above 0, for example 5, 10, 15.',
   secondsShort: '{n} s',

@@ -248,6 +248,7 @@ export const EN = {
   parameters: 'Parameters',
   parameter: 'Parameter',
   required: 'required',
+  need: 'Need',
   optional: 'optional',
   errors: 'Errors',
   code: 'Code',

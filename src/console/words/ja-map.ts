@@ -4,7 +4,7 @@ import type { EN_MAP } from './en-map.js'
 export const JA_MAP: Record<keyof typeof EN_MAP, string> = {
   map: '地図',
   mapCanvas:
-    '地図。矢印キーで移動、+ キーと - キーで拡大・縮小できます。経路の地点はパネルからも入力できます。',
+    '地図。矢印キーで移動、+ キーと - キーで拡大・縮小、Enter キーで中央に地点を置けます。経路の地点はパネルからも入力できます。',
   noMap: '地図がまだありません。fieldgate map build REGION.osm.pbf で作成してください。',
   base: '道路地図',
   findPlace: '場所を検索',
@@ -127,6 +127,17 @@ export const JA_MAP: Record<keyof typeof EN_MAP, string> = {
   profileTitle: '経路上のリスクとコスト',
   profileHint: '高さ: 所要時間に対するコストの倍率。色: リスク。',
   profileAt: '{place} · {name} · リスク {n} · コスト ×{factor}',
+  drawTitle: 'リスク領域の作成',
+  drawHint:
+    '地図をクリックして領域の頂点を指定します。地図上で Enter キーを押すと、中央に頂点を置きます。Backspace キーで最後の頂点を削除、Escape キーで終了します。',
+  drawCorners: '頂点: {n}',
+  drawUndo: '最後の頂点を削除',
+  drawTyped: '頂点の追加: 経度, 緯度',
+  drawTheme: 'テーマのテーブル',
+  drawName: '領域の名前',
+  drawFew: '頂点を 3 個以上指定してください。',
+  drawOther: 'テーブル {name} の列は、作成した領域の列と異なります。別の名前を入力してください。',
+  drawSaved: '領域をテーブル {name} に保存しました。レベルと終了日時はテーブルで変更できます。',
   isochroneNoStart: '先に経路の出発地を指定してください。',
   badMinutes: '0 より大きい分数を 1 個から {n} 個入力してください。例: 5, 10, 15',
   secondsShort: '{n} 秒',

@@ -248,6 +248,7 @@ export const JA: Words = {
   parameters: 'パラメーター',
   parameter: 'パラメーター',
   required: '必須',
+  need: '要否',
   optional: '任意',
   errors: 'エラー',
   code: 'コード',
