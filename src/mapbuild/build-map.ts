@@ -79,27 +79,8 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const stages = createStages(options)
   const tally = createTally(options.onLeftOut)
   const { network, meta } = await readNetwork(options, tally, stages)
-  const { segments, rules, junctionCount } = network
-  const adjacency = buildAdjacency(segments, junctionCount)
-  const widest = widestAdjacency(segments, adjacency)
-  const headOf = (link: number) => linkHead(segments, link)
-  flagEnclosedRoads(segments, junctionCount)
-  const mayTurn = findTurns(network, adjacency, widest)
-  const pricing = pricingOf(options, network, widest)
-  const allRules = [
-    ...rules,
-    ...network.barrierRules,
-    ...uTurnRules(findBans(network, adjacency, mayTurn, pricing)),
-  ]
-  const automaton = buildAutomaton(allRules, pricing === undefined ? [] : widest.links.filter(pricing.isTold))
-  const restricted = new Set(allRules.flatMap(({ links }) => links.slice(0, -1).map(headOf)))
-  const isPrivate = findPrivateThroughRoads(
-    segments,
-    junctionCount,
-    (junction, hasLoop) => restricted.has(junction) || (hasLoop && pricing?.isToldAt(junction) === true),
-  )
-  await stages.next()
-  const found = expandNodes(segments, widest, automaton, isPrivate, pricing)
+  const { segments, junctionCount } = network
+  const found = await expandNetwork(options, network, stages)
   await stages.next()
   const main = flagMainNetwork(found, segments)
   tallyCutOff(network, tally)
@@ -137,6 +118,35 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
       counts: { ...meta.counts, mainNodes: main.nodes, mainArcs: main.arcs },
     },
   }
+}
+
+/** Makes nodes and arcs of a network. What is only needed for them is garbage when this returns. */
+async function expandNetwork(
+  options: BuildOptions,
+  network: RoadNetwork,
+  stages: Stages,
+): Promise<Expansion> {
+  const { segments, rules, junctionCount } = network
+  const adjacency = buildAdjacency(segments, junctionCount)
+  const widest = widestAdjacency(segments, adjacency)
+  const headOf = (link: number) => linkHead(segments, link)
+  flagEnclosedRoads(segments, junctionCount)
+  const mayTurn = findTurns(network, adjacency, widest)
+  const pricing = pricingOf(options, network, widest)
+  const allRules = [
+    ...rules,
+    ...network.barrierRules,
+    ...uTurnRules(findBans(network, adjacency, mayTurn, pricing)),
+  ]
+  const automaton = buildAutomaton(allRules, pricing === undefined ? [] : widest.links.filter(pricing.isTold))
+  const restricted = new Set(allRules.flatMap(({ links }) => links.slice(0, -1).map(headOf)))
+  const isPrivate = findPrivateThroughRoads(
+    segments,
+    junctionCount,
+    (junction, hasLoop) => restricted.has(junction) || (hasLoop && pricing?.isToldAt(junction) === true),
+  )
+  await stages.next()
+  return expandNodes(segments, widest, automaton, isPrivate, pricing)
 }
 
 /**

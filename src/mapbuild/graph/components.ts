@@ -1,4 +1,5 @@
 import { LINK_FLAG, NO_ARC } from '../../routing/graph/graph.js'
+import { fillWith } from '../arrays/fill-with.js'
 import { usualOutcome } from '../profile/decision.js'
 import type { Expansion } from './expand.js'
 
@@ -25,7 +26,7 @@ export function flagMainNetwork(expansion: Expansion, { linkSpeed, linkFlags }: 
   const isOpen = openArcs(expansion, linkSpeed)
   const open = withArcs(expansion, isOpen)
   const { component, largest } = findComponents(open)
-  const reached = Uint8Array.from(component, (of) => (of === largest ? 1 : 0))
+  const reached = fillWith(new Uint8Array(component.length), (at) => (component[at] === largest ? 1 : 0))
   const reaches = reached.slice()
   spread(reached, open.firstOut, open.head, nodeCount)
   const backwards = reverse(open.head, arcTails(open), nodeCount, open.head.length)
@@ -52,7 +53,7 @@ interface Links {
 
 /** Arc → 1 where it is open while no condition holds. */
 function openArcs({ arcLink, arcBans }: Expansion, linkSpeed: Uint16Array): Uint8Array {
-  const isOpen = Uint8Array.from(arcLink, (link) => (linkSpeed[link]! > 0 ? 1 : 0))
+  const isOpen = fillWith(new Uint8Array(arcLink.length), (arc) => (linkSpeed[arcLink[arc]!]! > 0 ? 1 : 0))
   for (const [arc, ban] of arcBans) if (usualOutcome(ban) !== 0) isOpen[arc] = 0
   return isOpen
 }

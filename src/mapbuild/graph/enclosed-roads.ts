@@ -1,5 +1,6 @@
 import { flagsOf, MAX_WHEN } from '../../routing/graph/conditions.js'
 import { LINK_FLAG } from '../../routing/graph/graph.js'
+import { fillWith } from '../arrays/fill-with.js'
 import type { Segments } from '../network/segments.js'
 import { type Decision, decide, outcomeWhile } from '../profile/decision.js'
 import { buildAdjacency, linkHead, linkTail } from './adjacency.js'
@@ -126,7 +127,7 @@ function findOuterLinks(segments: Segments, junctionCount: number, access: Uint8
   const head = links.map((link) => linkHead(segments, link))
   const graph = { nodeCount: junctionCount, firstOut, head }
   const { component, largest } = findComponents(graph)
-  const reached = Uint8Array.from(component, (of) => (of === largest ? 1 : 0))
+  const reached = fillWith(new Uint8Array(component.length), (at) => (component[at] === largest ? 1 : 0))
   const reaches = reached.slice()
   spread(reached, firstOut, head, junctionCount)
   const backwards = reverse(head, arcTails(graph), junctionCount, links.length)

@@ -1,5 +1,6 @@
 import { flagsOf, MAX_WHEN, speedOf } from '../../routing/graph/conditions.js'
 import { ENDS_ONLY, NO_ARC } from '../../routing/graph/graph.js'
+import { fillWith } from '../arrays/fill-with.js'
 import { createGrowing, filled, push } from '../arrays/growing.js'
 import { sortOrder } from '../arrays/sort-order.js'
 import type { Segments } from '../network/segments.js'
@@ -120,11 +121,11 @@ function discover({ segments, adjacency, automaton, isPrivate }: Roads) {
   const firstOut = createGrowing(Uint32Array, junctionCount + 16)
   const head = createGrowing(Uint32Array, links.length + 16)
   const arcLink = createGrowing(Uint32Array, links.length + 16)
-  const uses = Uint8Array.from(isPrivate, (_, link) => usesOf(segments, isPrivate, link))
+  const uses = fillWith(new Uint8Array(isPrivate.length), (link) => usesOf(segments, isPrivate, link))
   // use → link → node at its end where a route is that began by it
   const startNodes = USES.map((use) =>
-    Int32Array.from(uses, (bits, link) =>
-      (bits & (1 << use)) === 0
+    fillWith(new Int32Array(uses.length), (link) =>
+      (uses[link]! & (1 << use)) === 0
         ? UNKNOWN
         : nodeOf(linkHead(segments, link), automaton.next(ROOT, link), START_MODE[use]!),
     ),
@@ -241,7 +242,8 @@ function usualStartArcs(
   startArcs: readonly Uint32Array[],
   isPrivate: Uint8Array,
 ): Uint32Array {
-  return Uint32Array.from(isPrivate, (isEndsOnly, link) => {
+  return fillWith(new Uint32Array(isPrivate.length), (link) => {
+    const isEndsOnly = isPrivate[link]!
     if (linkSpeed[link] === 0) return NO_ARC
     const decision = linkDecisions.get(link)
     const use = decision === undefined ? isEndsOnly : useOf(usualOutcome(decision))

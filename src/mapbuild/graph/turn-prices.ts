@@ -1,5 +1,6 @@
 import { LINK_FLAG } from '../../routing/graph/graph.js'
 import { MAX_TURN_PRICES } from '../../routing/graph/turn-costs.js'
+import { fillWith } from '../arrays/fill-with.js'
 import type { RoadNetwork } from '../network/network.js'
 import type { Segments } from '../network/segments.js'
 import { SIGN } from '../profile/turn-signs.js'
@@ -189,7 +190,7 @@ export function packPrices(arcMs: Uint32Array): { turnPrices: Uint32Array; arcTu
     const position = new Map(prices.map((ms, i) => [ms, i]))
     return {
       turnPrices: Uint32Array.from(prices),
-      arcTurn: Uint8Array.from(rounded, (ms) => position.get(ms)!),
+      arcTurn: fillWith(new Uint8Array(rounded.length), (arc) => position.get(rounded[arc]!)!),
     }
   }
 }

@@ -1,4 +1,5 @@
 import { HILBERT_SIDE, hilbert } from '../../geo/hilbert.js'
+import { fillWith } from '../arrays/fill-with.js'
 import { createGrowing, filled, push } from '../arrays/growing.js'
 import { sortOrder } from '../arrays/sort-order.js'
 import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
@@ -53,7 +54,12 @@ function renumber(roads: RoadData, node: Uint32Array, tail: Uint32Array, head: U
     tail[chain] = rank[tail[chain]!]!
     head[chain] = rank[head[chain]!]!
   }
-  return { count: node.length, node: Uint32Array.from(order, (from) => node[from]!), tail, head }
+  return {
+    count: node.length,
+    node: fillWith(new Uint32Array(order.length), (at) => node[order[at]!]!),
+    tail,
+    head,
+  }
 }
 
 /** Junction → position on the curve through the box of all junctions, cut into 65536 × 65536 cells. */

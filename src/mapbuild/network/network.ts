@@ -1,5 +1,6 @@
 import { prepareArea } from '../../geo/prepared-area.js'
 import type { MultiPolygon, Polygon } from '../../geo/types.js'
+import { fillWith } from '../arrays/fill-with.js'
 import type { StringPool } from '../arrays/string-pool.js'
 import { joinNotes, splitNotes } from '../roads/note-text.js'
 import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
@@ -68,9 +69,9 @@ export async function makeNetwork(
     linkSigns: placeSigns(roads, pieces, segments),
     barrierRules: barrierRules(roads, segments, junctions),
     junctionCount: junctions.count,
-    junctionLngE7: Int32Array.from(node, (at) => roads.nodeLngE7[at]!),
-    junctionLatE7: Int32Array.from(node, (at) => roads.nodeLatE7[at]!),
-    junctionOsmId: Float64Array.from(node, (at) => roads.nodeId[at]!),
+    junctionLngE7: fillWith(new Int32Array(node.length), (at) => roads.nodeLngE7[node[at]!]!),
+    junctionLatE7: fillWith(new Int32Array(node.length), (at) => roads.nodeLatE7[node[at]!]!),
+    junctionOsmId: fillWith(new Float64Array(node.length), (at) => roads.nodeId[node[at]!]!),
     strings: roads.strings.bytes(),
     outline,
     pieceWayId: Float64Array.from(

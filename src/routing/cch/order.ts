@@ -54,11 +54,18 @@ export function coordinatesOf(
   const { nodeJunction, junctionLngE7, junctionLatE7 } = graph
   const lngScale = Math.cos((((bbox[1] + bbox[3]) / 2) * Math.PI) / 180)
   return {
-    x: Float64Array.from(nodeJunction, (junction) => junctionLngE7[junction]! * lngScale),
-    y: Float64Array.from(nodeJunction, (junction) => junctionLatE7[junction]!),
+    x: valuesOf(nodeJunction, (junction) => junctionLngE7[junction]! * lngScale),
+    y: valuesOf(nodeJunction, (junction) => junctionLatE7[junction]!),
   }
 }
 
 function coreCoordinates({ node }: Core, { x, y }: Coordinates): Coordinates {
-  return { x: Float64Array.from(node, (old) => x[old]!), y: Float64Array.from(node, (old) => y[old]!) }
+  return { x: valuesOf(node, (old) => x[old]!), y: valuesOf(node, (old) => y[old]!) }
+}
+
+/** Returns a value for each item. `Float64Array.from` would list all of them on the heap first. */
+function valuesOf(items: Uint32Array, valueFor: (item: number) => number): Float64Array {
+  const values = new Float64Array(items.length)
+  for (let at = 0; at < items.length; at++) values[at] = valueFor(items[at]!)
+  return values
 }
