@@ -175,6 +175,20 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'storage/postgres/leases': ['storage', 'storage/postgres/connection'], // tasks of one process at a time; who needs bytes
   'storage/postgres/access': ['storage', 'storage/exchange', 'storage/postgres/connection'],
+  // a data directory that becomes a hub: rows as they are stored on both sides
+  'storage/postgres/move': [
+    ...['storage', 'storage/exchange', 'storage/columns', 'storage/records'],
+    ...[
+      'storage/postgres/access',
+      'storage/postgres/connection',
+      'storage/postgres/fleet',
+      'storage/postgres/tables',
+    ],
+  ],
+  'storage/sqlite/move': [
+    ...['storage', 'storage/columns', 'storage/records'],
+    ...['storage/sqlite/connection', 'storage/sqlite/tables'],
+  ],
   'storage/postgres/fleet': [
     ...['storage/exchange', 'storage', 'storage/postgres/access', 'storage/postgres/connection'],
   ],

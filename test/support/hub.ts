@@ -85,8 +85,8 @@ export interface HubProcess {
 }
 
 /** Starts a process of a hub in this one, over a data directory of its own. */
-export async function serveHub(t: TestLike, place: HubPlace, name: string): Promise<HubProcess> {
-  const argv = ['serve', '--json', '--port', '0', '--config', place.config]
+export async function serveHub(t: TestLike, place: HubPlace, name: string, port = '0'): Promise<HubProcess> {
+  const argv = ['serve', '--json', '--port', port, '--config', place.config]
   const running = startCli(place.dir, [...argv, '--data-dir', path.join(place.dir, name)])
   const stop = async () => {
     running.signal('SIGTERM')

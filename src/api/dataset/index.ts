@@ -16,6 +16,27 @@ import { putRecords } from './record-put.js'
 
 export type { DatasetContext } from './context.js'
 
+/** Methods that a hub has, whose datasets and citations are only read. */
+export const DATASET_READS: readonly Method<DatasetContext>[] = [
+  getColumns,
+  listDatasets,
+  listCitations,
+  getRecords,
+  listRecords,
+  countRecords,
+]
+
+/** Methods that change something. */
+export const DATASET_WRITES: readonly Method<DatasetContext>[] = [
+  createDataset,
+  alterDataset,
+  deleteDataset,
+  createCitation,
+  deleteCitation,
+  putRecords,
+  deleteRecords,
+]
+
 /** Methods of `/api/v2/dataset/jsonrpc`. */
 export const DATASET_METHODS: readonly Method<DatasetContext>[] = [
   createDataset,

@@ -4,6 +4,7 @@ import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.j
 import { createFirstKey, type Prepared } from '../serving/prepare.js'
 import { type RunSettings, readSettings } from '../settings.js'
 import { addHubDoctor } from './doctor.js'
+import { addHubMigrate } from './migrate.js'
 
 /** Adds the verbs of a hub on PostgreSQL and an object store. Its code is loaded by them alone. */
 export function addHubCommands(program: Command, io: CliIo, deps: CliDeps): void {
@@ -17,6 +18,7 @@ export function addHubCommands(program: Command, io: CliIo, deps: CliDeps): void
       const globals = command.optsWithGlobals<GlobalOptions>()
       await init(readSettings(globals, deps), globals.json === true, io, deps)
     })
+  addHubMigrate(hub, io, deps)
   addHubDoctor(hub, io, deps)
 }
 

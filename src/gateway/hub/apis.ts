@@ -6,7 +6,7 @@ import {
   RETENTION_METHODS,
 } from '../../api/dataloader/index.js'
 import { DATAPROC_METHODS } from '../../api/dataproc/index.js'
-import { DATASET_METHODS } from '../../api/dataset/index.js'
+import { DATASET_READS, DATASET_WRITES, type DatasetContext } from '../../api/dataset/index.js'
 import { type FlContext, HUB_FL_METHODS, OUTBOX_METHODS } from '../../api/fl/index.js'
 import { HUB_FLEET_METHODS, type HubFleetContext, OWN_MEMBERSHIP } from '../../api/fleet/index.js'
 import { MAP_METHODS, type MapContext } from '../../api/map/index.js'
@@ -28,6 +28,7 @@ export type HubContext = BaseContext &
   Pick<FlContext, 'announceUpload'> &
   HubLoaderContext &
   MapContext &
+  Pick<DatasetContext, 'datasets'> &
   Pick<SyncContext, 'feedReceiver' | 'feedGiver' | 'sumsAnswerer'>
 
 /** Every API of a hub, at the paths of a gateway. What a hub does not have is refused by name. */
@@ -45,7 +46,7 @@ export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[
       MAP_METHODS,
       refused(ROUTING_METHODS),
     ),
-    absent(API_PATHS.dataset, 'Datasets and citations', DATASET_METHODS),
+    apiOf<HubContext>(API_PATHS.dataset, 'Datasets and citations', DATASET_READS, refused(DATASET_WRITES)),
     apiOf<HubContext>(API_PATHS.fl, 'Federated learning', HUB_FL_METHODS, refused(OUTBOX_METHODS)),
     apiOf<HubContext>(API_PATHS.sync, 'Feeds of tables', refused(SENDER_METHODS), HUB_SYNC_METHODS),
     apiOf<HubContext>(API_PATHS.fleet, 'Fleet', HUB_FLEET_METHODS, refused(OWN_MEMBERSHIP)),

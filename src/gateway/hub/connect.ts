@@ -15,7 +15,7 @@ import type { PostgresHost } from '../../storage/postgres/connection/options.js'
 const POSTGRES_PORT = 5432
 
 /** Kinds of bytes, each below a prefix of its own: a sweep of one knows the rows of that kind alone. */
-export type ObjectKind = 'models' | 'files' | 'fleet'
+export type ObjectKind = 'models' | 'files' | 'fleet' | 'datasets'
 
 /** The bucket of a hub. */
 export interface HubObjects {

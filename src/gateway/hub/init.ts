@@ -4,6 +4,7 @@ import { makeNodeKeys } from '../../node-keys/keys.js'
 import { createMetaStore } from '../../storage/postgres/access/meta.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
 import { migrate, schemaExists } from '../../storage/postgres/connection/migrate.js'
+import { requireNoMove } from '../../storage/postgres/move/progress.js'
 import { MIGRATIONS } from '../../storage/postgres/schema/migrations.js'
 import { openPostgresState, type PostgresState } from '../../storage/postgres/state.js'
 import type { HubObjects } from './connect.js'
@@ -33,6 +34,7 @@ export async function prepareHub(
   const meta = createMetaStore(db)
   const isKnown = await schemaExists(db)
   const [known, noted] = isKnown ? [await meta.nodeId(), await claimedBucket(meta)] : []
+  if (isKnown) await requireNoMove(db)
   requireOwner(objects, { owner, nodeId: known, noted })
   await objects.store('models').check()
   const migrations = await migrate(db, MIGRATIONS, () => Date.now() * 1000)

@@ -12,12 +12,14 @@ import type { PostgresDb } from '../../storage/postgres/connection/database.js'
 import { createByteLease } from '../../storage/postgres/leases/byte-lease.js'
 import { createLeases } from '../../storage/postgres/leases/lease.js'
 import type { PostgresState } from '../../storage/postgres/state.js'
+import type { Readers } from '../../worker/reader-pool.js'
 import { type FleetRooms, openFleetRooms } from '../fleet-rooms.js'
 import { startHousekeeping, withPromptCleaning } from '../housekeeping.js'
 import type { ServicesOptions } from '../options.js'
 import { authStores } from '../sign-in.js'
 import type { HubContext } from './apis.js'
 import { type HubObjects, openHubDatabase, openHubObjects } from './connect.js'
+import { type HubDatasets, openHubDatasets } from './datasets.js'
 import { type HubFeeds, openHubFeeds } from './feeds.js'
 import { startLeaderTasks } from './leader.js'
 import { type HubModels, openHubModels } from './models.js'
@@ -58,7 +60,13 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
     const { state, keyring } = await openHubState(db, config, layout)
     await requireOwnBucket(objects, state.meta)
     const nodeId = await state.meta.claimNodeId(randomUUID())
-    return openParts({ ...options, objects, db, state, keyring, nodeId })
+    const datasets = await openHubDatasets({
+      ...{ objects, keyring, log, meta: state.meta },
+      timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
+      pageRows: config.limits.pageRows,
+      nowUs: () => state.clock.nowUs(),
+    })
+    return openParts({ ...options, objects, db, state, keyring, nodeId, datasets })
   } catch (error) {
     objects.close()
     await db.close()
@@ -72,10 +80,11 @@ interface PartsOptions extends ServicesOptions {
   readonly state: PostgresState
   readonly keyring: Keyring
   readonly nodeId: string
+  readonly datasets: HubDatasets
 }
 
 function openParts(options: PartsOptions): HubServices {
-  const { config, log, layout, objects, db, state } = options
+  const { config, log, layout, objects, db, state, datasets } = options
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const { models, loading, feeds, fleet, files } = openRooms({ ...options, disk, timeZoneMin })
@@ -98,7 +107,8 @@ function openParts(options: PartsOptions): HubServices {
     shared: {
       ...{ ...models.context, ...feeds.context, ...fleet.context },
       loader: loading.loader,
-      readers: loading.readers,
+      readers: withDatasets(loading.readers, datasets),
+      datasets: datasets.datasets,
       membership: { find: async () => undefined }, // a hub on engines joins no other
       hubContact: async () => null,
       sessions: withPromptCleaning(state.sessions, housekeeping),
@@ -117,10 +127,19 @@ function openParts(options: PartsOptions): HubServices {
       feeds.stop()
       await leader.stop()
       await models.close()
+      await datasets.close()
       await housekeeping.stop()
       await state.close()
       objects.close()
     },
+  }
+}
+
+/** Reads of datasets go to what a move has brought, all others to the tables of the hub. */
+function withDatasets(tables: Readers, { readers }: HubDatasets): Readers {
+  return {
+    read: (name, payload, options) =>
+      (name.startsWith('dataset.') ? readers : tables).read(name, payload, options),
   }
 }
 

@@ -6,6 +6,7 @@ import type { MetaStore } from '../../storage/meta.js'
 import { createMetaStore } from '../../storage/postgres/access/meta.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
 import { requireMigrated } from '../../storage/postgres/connection/migrate.js'
+import { requireNoMove } from '../../storage/postgres/move/progress.js'
 import { MIGRATIONS } from '../../storage/postgres/schema/migrations.js'
 import { openPostgresState, type PostgresState } from '../../storage/postgres/state.js'
 
@@ -21,6 +22,7 @@ export async function openHubState(
   layout: DataLayout,
 ): Promise<{ state: PostgresState; keyring: Keyring }> {
   await requireMigrated(db, MIGRATIONS)
+  await requireNoMove(db)
   const keyring = await requireKeyring(createMetaStore(db), layout)
   return { keyring, state: await openPostgresState(db, { keyring, sessionIdleS: session.idleS }) }
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { RETENTION_METHODS } from '../../../src/api/dataloader/index.js'
+import { DATASET_WRITES } from '../../../src/api/dataset/index.js'
 import { OUTBOX_METHODS } from '../../../src/api/fl/index.js'
 import { OWN_MEMBERSHIP } from '../../../src/api/fleet/index.js'
 import { ROUTING_METHODS } from '../../../src/api/routing/index.js'
@@ -24,11 +25,12 @@ const { config } = loaded
 /** Paths of which a hub has methods; of others it has none. */
 const SERVED: readonly string[] = [
   ...[API_PATHS.session, API_PATHS.fleet, API_PATHS.fl, API_PATHS.sync, API_PATHS.getFile],
-  ...[MODEL_STORE_PATH, LOADER_PATH, mapApiPath(config)],
+  ...[API_PATHS.dataset, MODEL_STORE_PATH, LOADER_PATH, mapApiPath(config)],
 ]
 /** Methods of served paths that a hub refuses all the same. */
 const REFUSED = [
   ...[...OWN_MEMBERSHIP, ...OUTBOX_METHODS, ...RETENTION_METHODS, ...SENDER_METHODS, ...ROUTING_METHODS],
+  ...DATASET_WRITES,
 ].map(({ name }) => name)
 
 const methodsOf = (apis: readonly { path: string; methods: ReadonlyMap<string, Method<never>> }[]) =>

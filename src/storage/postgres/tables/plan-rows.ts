@@ -19,7 +19,8 @@ export interface NewRow {
 /** Node at which a row was first put, and node that sent it. */
 export interface RowSource {
   readonly originId: number
-  readonly senderId: number
+  /** null where it is not known */
+  readonly senderId: number | null
 }
 
 /** A stored row with the key of a new one. */

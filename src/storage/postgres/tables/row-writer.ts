@@ -85,6 +85,24 @@ export function createRowWriter(rows: Rows, options: WriterOptions): RowWriter {
   }
 }
 
+/**
+ * Writes new rows under the numbers that they have, such as those of another hub. None of their keys is stored.
+ *
+ * @returns the state of the table, for the next writer of the transaction
+ */
+export async function writeNumbered(
+  rows: Rows,
+  options: WriterOptions,
+  { planned, to }: { planned: readonly PlannedRow[]; to: Numbers },
+): Promise<TableState> {
+  const { table, state } = options
+  const isCounted = state.counted !== null && state.counted === state.lastChange
+  const sending = { ...options, isFirst: false, isCounted }
+  const answer = await sendRows(rows, sending, { planned, to, looksUp: false })
+  const timeCount = await keepTimes(rows, table.tableId, state.timeCount, Number(answer.at(-1)?.[1]))
+  return { ...state, ...to, counted: isCounted ? to.lastChange : state.counted, timeCount }
+}
+
 /** Each origin has keys of its own. */
 function originKey({ from }: NewRow, key: string | undefined): string | undefined {
   return from === undefined || key === undefined ? key : `${from.originId} ${key}`
