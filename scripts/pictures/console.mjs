@@ -5,9 +5,13 @@ export const CHROMIUM = '/usr/bin/chromium'
 /** WebGL without a graphics card, and no requests of the browser's own. */
 const ARGS = ['--no-sandbox', '--disable-background-networking', '--disable-sync', '--use-angle=swiftshader']
 
+export function startBrowser() {
+  return chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGS })
+}
+
 /** @returns the bytes of a PNG */
 export async function photographConsole({ gateway, start, goal }) {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGS })
+  const browser = await startBrowser()
   try {
     const context = await browser.newContext({
       viewport: { width: 1280, height: 800 },

@@ -2,7 +2,7 @@ import { appearance } from './appearance.js'
 import { fill, h } from './core/dom.js'
 import { t, type Word } from './core/i18n.js'
 import type { Page, PageMaker } from './core/page.js'
-import { button } from './core/parts.js'
+import { button, notFound } from './core/parts.js'
 import { call } from './core/rpc.js'
 import { session, signedOut } from './core/session.js'
 import { dropTarget } from './import/drop.js'
@@ -52,7 +52,7 @@ export function shell() {
     page = entry?.make(rest)
     document.title = `${page?.title ?? t('notFoundPage')} · Fieldgate`
     main.className = first === 'map' ? 'map-page' : 'page'
-    fill(main, page?.element ?? h('div', { class: 'stack' }, h('h1', {}, t('notFoundPage'))))
+    fill(main, page?.element ?? notFoundPage())
     if (first === 'map' && page !== undefined) main.replaceChildren(...page.element.children)
     if (focus) main.focus()
   }
@@ -96,6 +96,10 @@ function navigation(links: readonly HTMLElement[]) {
   }
   setOpen(false)
   return { side, menu, setOpen }
+}
+
+function notFoundPage(): HTMLElement[] {
+  return [h('h1', {}, t('notFoundPage')), notFound(t('notFoundHint'), '#/home', t('navHome'))]
 }
 
 /** Marks the link to the page of an address in the navigation. */

@@ -214,3 +214,18 @@ t.test('map: isochrones have a legend of their minutes, and follow the start', {
   await until('the areas are gone', async () => (await legend.count()) === 0)
   t.same(complaints, [])
 })
+
+t.test('map: a link without a view opens on its route', { skip }, async (t) => {
+  const gateway = await townGateway(t)
+  const view = await openConsole(await startBrowser(t), gateway.url)
+  const { page, goTo, complaints } = view
+  await signIn(view, gateway.admin)
+  await goTo('#/map?points=10.002,50.002;10.004,50.004')
+  await until('the address has the view', () => /[?&]view=/.test(page.url()))
+  const [lng = 0, lat = 0, zoom = 0] = (new URLSearchParams(page.url().split('?')[1]).get('view') ?? '')
+    .split(',')
+    .map(Number)
+  t.same([lng.toFixed(3), lat.toFixed(3)], ['10.003', '50.003'], 'in the middle of the points')
+  t.ok(zoom > 14.5, `closer than the whole map: ${zoom}`)
+  t.same(complaints, [])
+})

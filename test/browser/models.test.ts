@@ -74,7 +74,14 @@ t.test('console: an interrupted upload continues at its offset', { skip }, async
     link.sentBytes - before < FILE_BYTES * 1.4,
     `went on: ${link.sentBytes - before} bytes were sent in all`,
   )
-  await page.getByRole('region', { name: 'Lineage' }).getByText('Registered here').waitFor()
+  const lineage = page.getByRole('region', { name: 'Lineage' })
+  await lineage.getByText('Registered here').waitFor()
+  await lineage.getByRole('link', { name: 'model.bin' }).click()
+  await page.getByRole('heading', { name: `Model ${model.model_id.slice(0, 8)}` }).waitFor()
+  await page.getByText(model.model_sha256).waitFor()
+  await page.getByText('This model has not been sent.').waitFor()
+  await page.getByRole('link', { name: '← rain' }).click()
+  await page.getByRole('heading', { name: 'rain' }).waitFor()
   t.same(
     complaints.filter((text) => !/ERR_(EMPTY_RESPONSE|CONNECTION|SOCKET)/.test(text)),
     [],

@@ -64,7 +64,7 @@ function columnRow(n: number, { keyLabel, typeControl }: EditorParts, remove: ()
       field(t('type'), type),
       nullable,
       key,
-      button('×', remove, 'small plain', { 'aria-label': t('removeColumn', { n }) }),
+      button('×', remove, 'plain', { 'aria-label': t('removeColumn', { n }) }),
     ),
     read: () => ({
       name: name.value.trim(),

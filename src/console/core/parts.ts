@@ -53,6 +53,11 @@ export function empty(text: string): HTMLElement {
   return h('p', { class: 'empty' }, text)
 }
 
+/** Text in place of what an address names and does not exist, with a link to a page that does. */
+export function notFound(text: string, href: string, label: string): HTMLElement {
+  return h('div', { class: 'empty stack tight' }, h('p', {}, text), h('p', {}, h('a', { href }, label)))
+}
+
 /** A list of terms with their values. */
 export function facts(pairs: readonly (readonly [string, Child])[]): HTMLElement {
   return h(
@@ -123,6 +128,18 @@ export function faultNotice(error: unknown, again?: () => unknown): HTMLElement 
     h('p', {}, faultText(error)),
     again !== undefined && button(t('tryAgain'), again, 'small'),
   )
+}
+
+/**
+ * Shows the fault of a page that reads again by itself, once: a screen reader reads each notice that is new.
+ *
+ * @param shown what the page shows, from the call before
+ * @returns what it shows now
+ */
+export function showFault(box: Element, error: unknown, shown: string, again: () => unknown): string {
+  const now = `fault: ${faultText(error)}`
+  if (now !== shown) fill(box, faultNotice(error, again))
+  return now
 }
 
 /** Status line of a form; screen readers read it when it changes. */
@@ -242,7 +259,7 @@ export function saveFile(name: string, type: string, content: BlobPart): void {
 }
 
 /** A button that copies a text to the clipboard. */
-export function copyButton(text: () => string, label = t('copy')): HTMLButtonElement {
+export function copyButton(text: () => string, label = t('copy'), kind = 'small'): HTMLButtonElement {
   const element = button(
     label,
     async () => {
@@ -252,7 +269,7 @@ export function copyButton(text: () => string, label = t('copy')): HTMLButtonEle
         element.textContent = label
       }, 1500)
     },
-    'small',
+    kind,
   )
   return element
 }

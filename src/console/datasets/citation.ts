@@ -1,7 +1,7 @@
 import { h } from '../core/dom.js'
 import { formatTime, t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
-import { button, confirmed, copyButton, empty, facts, loaded, statusLine } from '../core/parts.js'
+import { button, confirmed, copyButton, facts, loaded, notFound, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { grid } from '../grid/grid.js'
 import { labelSource } from '../grid/source.js'
@@ -16,19 +16,18 @@ export function citationPage(name: string): Page {
     h('h1', {}, t('landing', { name })),
     loaded(async () => {
       const found = (await readCitations()).find(({ long_form }) => long_form === name)
-      return found === undefined ? empty(t('notFoundPage')) : landing(found)
+      return found === undefined
+        ? notFound(t('notFoundCitation', { name }), '#/datasets', t('navDatasets'))
+        : landing(found)
     }),
   )
   return { title: t('landing', { name }), element }
 }
 
 function landing(info: CitationInfo): HTMLElement[] {
-  const { long_form, short_form, created_at, transaction_time, checksum, checksum_state } = info
+  const { long_form, short_form, created_at, transaction_time, dataset_name, checksum, checksum_state } = info
   const text = `${short_form} (${created_at.val.slice(0, 10)}). ${long_form}. Fieldgate, ${location.origin}. SHA-256 ${checksum ?? '…'}`
   const reading = `curl -s ${location.origin}/api/v2/dataset/jsonrpc/call/dataset.record.get \\\n  -H "APIKey: $K" -H "Secret: $S" -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify({ citation_label: long_form })}'\nfieldgate cite verify ${long_form}\nfieldgate cite export ${long_form} -o ${short_form}.gpkg`
-  const rest = Object.entries(info).filter(
-    ([key, value]) => /source|dataset|realname|usename/.test(key) && typeof value === 'string',
-  )
   return [
     h(
       'div',
@@ -39,7 +38,7 @@ function landing(info: CitationInfo): HTMLElement[] {
         ...(transaction_time === undefined
           ? []
           : [[t('transactionTime'), formatTime(transaction_time)] as const]),
-        ...rest.map(([key, value]) => [key, String(value)] as const),
+        [t('source'), dataset_name],
         [
           `${t('checksum')} (SHA-256)`,
           checksum_state === 'pending' ? t('checksumPending') : h('span', { class: 'mono' }, checksum ?? ''),

@@ -9,7 +9,7 @@ import { call } from '../core/rpc.js'
 export function putRowsForm(dataset: string): HTMLElement {
   const rows = h('textarea', { required: true, placeholder: '[[1, "2.40", "POINT(139.7 35.6)"]]' })
   const conflict = select([
-    ['error', t('ifError')],
+    ['error', t('putStop')],
     ['update', t('ifOverride')],
     ['nothing', t('ifSkip')],
   ])

@@ -18,6 +18,8 @@ export interface CitationInfo {
   short_form: string
   long_form: string
   created_at: Moment
+  /** name of the dataset or table that was cited */
+  dataset_name: string
   transaction_time?: Moment
   checksum: string | null
   checksum_state: 'pending' | 'done'

@@ -1,6 +1,6 @@
 import { fill, h } from '../core/dom.js'
 import { formatBytes, formatHours, formatNumber, t, type Word } from '../core/i18n.js'
-import { badge, button, confirmed, faultNotice, prose, type statusLine, table } from '../core/parts.js'
+import { badge, button, confirmed, prose, showFault, type statusLine, table } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { type FeedInfo, type FeedState, readFeeds } from './read.js'
 
@@ -25,8 +25,7 @@ export function feedList(status: ReturnType<typeof statusLine>) {
       if (now !== shown) fill(element, summary(feeds), feedTable(feeds, act))
       shown = now
     } catch (error) {
-      shown = ''
-      fill(element, faultNotice(error))
+      shown = showFault(element, error, shown, refresh)
     }
   }
   const act = async (method: string, params: object) => {

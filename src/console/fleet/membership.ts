@@ -5,10 +5,10 @@ import {
   button,
   confirmed,
   facts,
-  faultNotice,
   faultText,
   field,
   prose,
+  showFault,
   statusLine,
   table,
 } from '../core/parts.js'
@@ -50,8 +50,7 @@ export function membershipSection() {
       if (formFor !== mayJoin) fill(form, mayJoin && joinForm(found, refresh))
       formFor = mayJoin
     } catch (error) {
-      shown = ''
-      fill(box, faultNotice(error))
+      shown = showFault(box, error, shown, refresh)
     }
   }
   const leave = async (hub: string) => {

@@ -38,7 +38,7 @@ export function stagesForm(text: HTMLTextAreaElement, onChange: () => void): HTM
     h('legend', {}, t('stagesTitle')),
     h(
       'div',
-      { class: 'grid' },
+      { class: 'grid ends' },
       MEMBERS.map(({ word }, at) => {
         const input = inputs[at]
         return input !== undefined && field(t(word), input)

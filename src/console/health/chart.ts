@@ -26,7 +26,10 @@ export function chartCard(points: readonly Point[], parts: ChartParts): HTMLElem
   const { title, print, isStopped } = parts
   const values = points.map(({ value }) => value)
   const [low, high] = [Math.min(...values), Math.max(...values)].map(print)
-  const words = t('lowHigh', { low: low ?? '', high: high ?? '', n: points.length })
+  const words =
+    low === high
+      ? t('alwaysSame', { value: low ?? '', n: points.length })
+      : t('lowHigh', { low: low ?? '', high: high ?? '', n: points.length })
   return h(
     'div',
     { class: 'card' },

@@ -35,7 +35,7 @@ const EN: HelpTexts = {
     {
       title: 'Create a table and show it on the map',
       lines: [
-        'Tables → New table: enter the name, the columns and the unique key. Then open the table, choose Import file, and Show on map. With the API:',
+        'Drop a file on any page: the console finds its columns, time and place, and makes the table. Without a file: Tables → New table. Then open the table and choose Show on map. With the API:',
         REGISTER,
       ],
     },
@@ -49,7 +49,7 @@ const EN: HelpTexts = {
     {
       title: 'Send a model upstream',
       lines: [
-        'Upstreams and outbox → New upstream: enter the address, the key and the store of the upstream gateway. Upload a model to the store; the outbox shows the transfer. With the command line:',
+        'Upstreams and outbox → New upstream of models: enter the address, the key and the store of the upstream gateway. Upload a model to the store; the outbox shows the transfer. With the command line:',
         '$ fieldgate model put model.bin --store demo --kind detector\n$ fieldgate sync status',
       ],
     },
@@ -80,7 +80,7 @@ const JA: HelpTexts = {
     {
       title: 'テーブルを作成して地図に表示する',
       lines: [
-        '「テーブル」→「新規テーブル」で、名前、列、ユニークキーを入力します。作成したテーブルを開き、「ファイルをインポート」、「地図に表示」の順に選択します。API の場合:',
+        '任意のページにファイルをドロップすると、列、日時、位置を判別してテーブルを作成できます。ファイルがない場合は「テーブル」→「新規テーブル」で作成します。テーブルを開き、「地図に表示」を選択します。API の場合:',
         REGISTER,
       ],
     },
@@ -94,7 +94,7 @@ const JA: HelpTexts = {
     {
       title: 'モデルをアップストリームに送信する',
       lines: [
-        '「アップストリームと送信トレイ」→「新規アップストリーム」で、アップストリームのアドレス、API キー、ストアを入力します。ストアにモデルをアップロードすると、送信トレイに転送が表示されます。コマンドラインの場合:',
+        '「アップストリームと送信トレイ」→「新規のモデル用アップストリーム」で、アップストリームのアドレス、API キー、ストアを入力します。ストアにモデルをアップロードすると、送信トレイに転送が表示されます。コマンドラインの場合:',
         '$ fieldgate model put model.bin --store demo --kind detector\n$ fieldgate sync status',
       ],
     },

@@ -1,7 +1,7 @@
 import { t } from '../core/i18n.js'
 import { request } from '../core/rpc.js'
 import { type FeedInfo, readFeeds } from '../feeds/read.js'
-import { readTransfers, type TransferInfo } from '../models/read.js'
+import { readOpenTransfers, type TransferInfo } from '../models/read.js'
 
 /** What needs a look, and the page that shows more of it. */
 export interface Trouble {
@@ -20,7 +20,7 @@ export interface TroubleReport {
 export async function readTrouble(): Promise<TroubleReport> {
   const sources: [name: string, read: () => Promise<Trouble[]>][] = [
     [t('navHealth'), partsInTrouble],
-    [t('outbox'), async () => (await readTransfers()).flatMap(transferTrouble)],
+    [t('outbox'), async () => (await readOpenTransfers()).flatMap(transferTrouble)],
     [t('feeds'), async () => (await readFeeds()).flatMap(feedTrouble)],
   ]
   const results = await Promise.allSettled(sources.map(([, read]) => read()))
@@ -42,7 +42,7 @@ async function partsInTrouble(): Promise<Trouble[]> {
 
 /** A transfer that failed or was tried in vain. */
 function transferTrouble({ id, state, last_error }: TransferInfo): Trouble[] {
-  if (state === 'delivered' || (state !== 'failed' && last_error === null)) return []
+  if (state !== 'failed' && last_error === null) return []
   const text = t('homeTransfer', { id, reason: last_error ?? t('failedState') })
   return [{ text, href: '#/outbox' }]
 }

@@ -1,9 +1,9 @@
 import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { liveTables } from '../core/live.js'
-import { button, field, select } from '../core/parts.js'
+import { button } from '../core/parts.js'
 import { type TableInfo, themesOf } from '../core/tables.js'
-import { placeSearch } from './base/search.js'
+import { baseMaps } from './base/choice.js'
 import { drawPanel } from './draw/panel.js'
 import { eventsPanel } from './events/panel.js'
 import { linkOf } from './link.js'
@@ -219,37 +219,4 @@ function showFault(status: HTMLElement, text: string, again: () => void): void {
       h('div', { class: 'row' }, button(t('tryAgain'), retry, 'small'), button(t('close'), close, 'small')),
     ),
   )
-}
-
-/** What concerns the map below the overlays: the choice between several, and the search of its places. */
-function baseMaps(
-  maps: readonly ServedMap[],
-  view: MapView,
-  { now, points }: Pick<ReturnType<typeof routePanel>, 'now' | 'points'>,
-): (HTMLElement | string)[] {
-  return [baseMap(maps, view, now), placeSearch(maps, view, (point) => points.add(point))]
-}
-
-/** Shows the map of the question, or the first. @returns the choice between several */
-function baseMap(maps: readonly ServedMap[], view: MapView, onChange: () => void): HTMLElement | string {
-  const take = (map: ServedMap | undefined, isFitted: boolean) => {
-    mapState.mapName = map?.name
-    view.setMap(map)
-    if (map !== undefined && isFitted) view.fit(map.bbox)
-  }
-  const chosen = maps.find(({ name }) => name === mapState.mapName) ?? maps[0]
-  take(chosen, mapState.camera === undefined)
-  if (maps.length < 2) return ''
-  const choice = select(
-    maps.map(({ name }) => [name, name] as const),
-    chosen?.name,
-  )
-  choice.addEventListener('change', () => {
-    take(
-      maps.find(({ name }) => name === choice.value),
-      true,
-    )
-    onChange()
-  })
-  return field(t('base'), choice)
 }

@@ -2,6 +2,7 @@ import { h } from '../core/dom.js'
 import { formatBytes, formatTime, t, type Word } from '../core/i18n.js'
 import { badge } from '../core/parts.js'
 import { transferBadge } from '../pages/outbox.js'
+import { fileNameOf } from './actions.js'
 import type { ModelInfo, TransferInfo } from './read.js'
 
 /** `model_state` of the wire, in the order of a model's life. */
@@ -18,11 +19,20 @@ export function modelStateText(state: number): string {
   return word === undefined ? String(state) : t(word)
 }
 
+/** Address of the page of a model. */
+export function modelAddress(store: string, { model_id }: Pick<ModelInfo, 'model_id'>): string {
+  return `#/models/${encodeURIComponent(store)}/${model_id}`
+}
+
 /**
  * Models of a store by state, one lane each, newest round first: from registration to the aggregated model
  * that comes back.
  */
-export function lineage(models: readonly ModelInfo[], transfers: readonly TransferInfo[]): HTMLElement {
+export function lineage(
+  store: string,
+  models: readonly ModelInfo[],
+  transfers: readonly TransferInfo[],
+): HTMLElement {
   const lanes = LANES.map(([state, word]) => {
     const own = models.filter(({ model_state }) => model_state === state).sort((a, b) => b.round - a.round)
     return h(
@@ -30,13 +40,14 @@ export function lineage(models: readonly ModelInfo[], transfers: readonly Transf
       { class: 'lane', 'aria-label': t(word) },
       h('h3', {}, t(word)),
       own.length === 0 && h('p', { class: 'soft small' }, t('lineageNone')),
-      own.map((model) => card(model, models, transfers)),
+      own.map((model) => card(store, model, models, transfers)),
     )
   })
   return h('div', { class: 'lanes', tabindex: 0, role: 'region', 'aria-label': t('lineage') }, lanes)
 }
 
 function card(
+  store: string,
   model: ModelInfo,
   models: readonly ModelInfo[],
   transfers: readonly TransferInfo[],
@@ -46,16 +57,15 @@ function card(
   const element = h(
     'article',
     { class: `card${twins.length > 0 ? ' linked' : ''}` },
-    h('b', {}, model.model_kind),
-    h('span', { class: 'mono' }, model.model_id.slice(0, 8)),
+    h('a', { href: modelAddress(store, model) }, h('b', {}, fileNameOf(model) ?? model.model_id.slice(0, 8))),
     h(
       'span',
       { class: 'soft small' },
-      `${formatBytes(model.model_size)} · ${t('round', { n: model.round })} · ${t('hops', { n: model.hop_count })}`,
+      `${model.model_kind} · ${formatBytes(model.model_size)} · ${t('round', { n: model.round })} · ${t('hops', { n: model.hop_count })}`,
     ),
     h('span', { class: 'soft small' }, formatTime(model.end_datetime)),
     twins.length > 0 && h('span', { class: 'small' }, t('sameBytes', { n: twins.length })),
-    sent.map(({ state }) => transferBadge(state)),
+    sent.map(({ state }) => h('a', { href: '#/outbox' }, transferBadge(state))),
     sent.length === 0 && model.model_state === 20 ? badge(model.tenant_id) : false,
   )
   return element

@@ -62,9 +62,15 @@ export async function readModels(store: string): Promise<ModelInfo[]> {
   return await call<ModelInfo[]>('model_store.model.get_info', { model_store_ddc: store, limit: MOST_MODELS })
 }
 
-/** Reads all transfers, newest first. @throws CallFault */
+/** Reads the newest transfers, newest first. @throws CallFault */
 export async function readTransfers(): Promise<TransferInfo[]> {
   return await call<TransferInfo[]>('fl.list_transfers', { order: '-id', limit: MOST_TRANSFERS })
+}
+
+/** Reads the transfers that are not delivered, the newest first. @throws CallFault */
+export async function readOpenTransfers(): Promise<TransferInfo[]> {
+  const conds = { '<>': ['state', 'delivered'] }
+  return await call<TransferInfo[]>('fl.list_transfers', { conds, order: '-id', limit: MOST_TRANSFERS })
 }
 
 /** Reads all upstreams. @throws CallFault */

@@ -49,7 +49,7 @@ export function newTrigger(modules: readonly ModuleInfo[], changed: () => Promis
     h('div', { class: 'grid' }, field(t('trigger'), name), field(t('methodWord'), program), start.kind),
     h('div', { class: 'grid' }, start.parts, field(t('overlapField'), overlap)),
     field(t('callJson'), json, t('callJsonHint')),
-    h('div', { class: 'row' }, h('button', { class: 'accent' }, t('makeTrigger')), status.element),
+    h('div', { class: 'row' }, h('button', { class: 'button main' }, t('create')), status.element),
   )
 }
 

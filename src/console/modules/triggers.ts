@@ -1,6 +1,6 @@
 import { fill, h } from '../core/dom.js'
 import { formatNumber, formatTime, t, type Word } from '../core/i18n.js'
-import { badge, button, confirmed, faultNotice, prose, type statusLine, table } from '../core/parts.js'
+import { badge, button, confirmed, prose, showFault, type statusLine, table } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { type RunInfo, readRuns, readTriggers, type TriggerInfo, type TriggerOn } from './read.js'
 
@@ -33,8 +33,7 @@ export function triggerList(status: ReturnType<typeof statusLine>) {
         )
       shown = now
     } catch (error) {
-      shown = ''
-      fill(element, faultNotice(error))
+      shown = showFault(element, error, shown, refresh)
     }
   }
   const act: Act = async (method, params) => {

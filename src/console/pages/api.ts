@@ -16,6 +16,9 @@ export interface OpenRpcMethod {
   'x-scope': string
 }
 
+/** Most lines of an example that are shown without scrolling. */
+const MOST_LINES = 24
+
 /** API explorer: all methods of the OpenRPC document, each with a form that calls it. */
 export function apiPage([chosen]: readonly string[]): Page {
   const element = h(
@@ -108,14 +111,24 @@ function parameterRows(params: OpenRpcMethod['params']): (string | HTMLElement)[
   ])
 }
 
+/** JSON in lines, with arrays of numbers in one line each. */
+function readableJson(value: unknown): string {
+  // a line break cannot be inside a string of JSON: only arrays are joined
+  return JSON.stringify(value, null, 2).replace(/\[\n[\s\d.,eE+-]*\]/g, (numbers) =>
+    numbers.replace(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']'),
+  )
+}
+
 function tryForm(
   { name, params, paramStructure, 'x-path': path }: OpenRpcMethod,
   known: ExampleFacts,
 ): HTMLElement {
+  const example = readableJson(exampleParams(params, paramStructure, known))
   const input = h('textarea', {
     name: 'params',
     spellcheck: 'false',
-    value: JSON.stringify(exampleParams(params, paramStructure, known), null, 2),
+    rows: Math.min(MOST_LINES, example.split('\n').length + 1),
+    value: example,
   })
   const answer = h('pre', { 'aria-live': 'polite', tabindex: 0, hidden: true })
   const curl = h('pre', { tabindex: 0 })
@@ -216,7 +229,7 @@ function exampleParams(
 const MOST_CHARS = 200_000
 
 function pretty(text: string): string {
-  const whole = text.length > MOST_CHARS ? text : JSON.stringify(JSON.parse(text), null, 2)
+  const whole = text.length > MOST_CHARS ? text : readableJson(JSON.parse(text))
   return whole.length > MOST_CHARS ? `${whole.slice(0, MOST_CHARS)}\n…` : whole
 }
 

@@ -47,7 +47,7 @@ export function datasetsPage([kind, name]: readonly string[]): Page {
 function datasetTable(datasets: readonly DatasetInfo[]): HTMLElement {
   return table(
     t('datasetsTitle'),
-    [t('name'), t('created'), 'long_form'],
+    [t('name'), t('created'), t('longForm')],
     datasets.map(({ short_form, long_form, created_at }) => [
       h('a', { href: `#/datasets/set/${encodeURIComponent(short_form)}` }, short_form),
       formatTime(created_at),

@@ -1,7 +1,7 @@
 import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
-import { badge, faultNotice, loaded, statusLine } from '../core/parts.js'
+import { badge, loaded, showFault, statusLine } from '../core/parts.js'
 import { call, isFault } from '../core/rpc.js'
 import { profileEditor, versionsView } from '../fleet/editor.js'
 import { gatewayList } from '../fleet/gateway-list.js'
@@ -69,8 +69,7 @@ function hubSection() {
       names = known
       shown = now
     } catch (error) {
-      shown = ''
-      fill(fault, faultNotice(error))
+      shown = showFault(fault, error, shown, refresh)
     }
   }
   const act = async (method: string, params: object) => {

@@ -5,10 +5,10 @@ import { facts, loaded, prose, table } from '../core/parts.js'
 import { call, request } from '../core/rpc.js'
 import { readTables } from '../core/tables.js'
 import { readSample } from '../health/figures.js'
-import { readNewest } from '../home/newest.js'
+import { MOST_TABLES, readNewest } from '../home/newest.js'
 import { readTrouble } from '../home/trouble.js'
 import type { ServedMap } from '../map/state.js'
-import { readTransfers } from '../models/read.js'
+import { readOpenTransfers } from '../models/read.js'
 
 /** First page: trouble, what is here, the newest events, and first steps. */
 export function homePage(): Page {
@@ -45,7 +45,7 @@ async function here(): Promise<HTMLElement> {
   const [maps, tables, waiting, figures] = await Promise.all([
     orUndefined(async () => (await call<{ maps: ServedMap[] }>('routing.list_maps', {})).maps),
     orUndefined(readTables),
-    orUndefined(async () => (await readTransfers()).filter(({ state }) => state !== 'delivered').length),
+    orUndefined(async () => (await readOpenTransfers()).filter(({ kind }) => kind === 'feedback').length),
     orUndefined(async () => readSample(await (await request('/metrics')).text(), Date.now()).values),
   ])
   const { disk_free_bytes: free, disk_days: days } = figures ?? {}
@@ -86,9 +86,10 @@ async function steps(): Promise<HTMLElement> {
   )
 }
 
-async function newest(): Promise<HTMLElement> {
-  const events = await readNewest(await readTables())
-  return table(
+async function newest(): Promise<Child[]> {
+  const tables = await readTables()
+  const events = await readNewest(tables)
+  const list = table(
     t('homeNewest'),
     [t('startTime'), t('homeTable'), t('homeValues')],
     events.map(({ table: name, start, text }) => [
@@ -98,4 +99,6 @@ async function newest(): Promise<HTMLElement> {
     ]),
     t('homeNoEvents'),
   )
+  const cut = h('p', { class: 'soft small' }, t('homeNewestOf', { n: MOST_TABLES }))
+  return [list, tables.length > MOST_TABLES && cut]
 }

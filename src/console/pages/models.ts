@@ -1,14 +1,17 @@
 import { fill, h } from '../core/dom.js'
 import { formatBytes, formatTime, t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
-import { badge, button, confirmed, field, loaded, saveFile, statusLine, table } from '../core/parts.js'
-import { call, readAnswer, request, rpcFault } from '../core/rpc.js'
-import { lineage, modelStateText } from '../models/lineage.js'
+import { badge, button, field, loaded, statusLine, table } from '../core/parts.js'
+import { call } from '../core/rpc.js'
+import { downloadModel, fileNameOf, removeModel } from '../models/actions.js'
+import { lineage, modelAddress, modelStateText } from '../models/lineage.js'
+import { modelPage } from '../models/one-model.js'
 import { type ModelInfo, readModels, readStores, readTransfers, type TransferInfo } from '../models/read.js'
 import { uploadForm } from '../models/upload.js'
 
-/** Model stores, or the one that the address names. */
-export function modelsPage([store]: readonly string[]): Page {
+/** Model stores, or the store or the model that the address names. */
+export function modelsPage([store, modelId]: readonly string[]): Page {
+  if (store !== undefined && modelId !== undefined) return modelPage(store, modelId)
   if (store !== undefined) return storePage(store)
   const element = h(
     'div',
@@ -18,7 +21,7 @@ export function modelsPage([store]: readonly string[]): Page {
     loaded(async () =>
       table(
         t('navModels'),
-        [t('store'), t('created'), 'long_form'],
+        [t('store'), t('created'), t('longForm')],
         (await readStores()).map(({ model_store_ddc, created_at, long_form }) => [
           h('a', { href: `#/models/${encodeURIComponent(model_store_ddc)}` }, model_store_ddc),
           formatTime(created_at),
@@ -67,9 +70,13 @@ function storePage(store: string): Page {
         const [models, transfers] = await Promise.all([readModels(store), readTransfers().catch(() => [])])
         return [
           h('h2', {}, t('lineage')),
-          lineage(models, transfers),
+          lineage(store, models, transfers),
           h('h2', {}, t('models')),
-          modelTable(models, transfers, { refresh: show, status, send: (model) => send(store, model) }),
+          modelTable(store, models, transfers, {
+            refresh: show,
+            status,
+            send: (model) => send(store, model),
+          }),
         ]
       }),
     )
@@ -115,6 +122,7 @@ interface ModelActions {
 }
 
 function modelTable(
+  store: string,
   models: readonly ModelInfo[],
   transfers: readonly TransferInfo[],
   { refresh, status, send }: ModelActions,
@@ -124,9 +132,9 @@ function modelTable(
   const sent = new Set(onTheWay.map(({ model_id }) => model_id))
   return table(
     t('models'),
-    ['model_id', t('file'), t('kind'), t('description'), t('state'), t('size'), t('created'), t('actions')],
+    [t('model'), t('file'), t('kind'), t('description'), t('state'), t('size'), t('created'), t('actions')],
     models.map((model) => [
-      h('span', { class: 'mono', title: `SHA-256 ${model.model_sha256}` }, model.model_id.slice(0, 8)),
+      h('a', { class: 'mono', href: modelAddress(store, model) }, model.model_id.slice(0, 8)),
       fileNameOf(model) ?? '',
       model.model_kind,
       model.model_description,
@@ -136,39 +144,11 @@ function modelTable(
       h(
         'div',
         { class: 'row' },
-        button(t('download'), () => void download(model).catch(status.bad), 'small'),
+        button(t('download'), () => void downloadModel(model).catch(status.bad), 'small'),
         !sent.has(model.model_id) && button(t('modelSend'), () => void send(model), 'small'),
-        button(t('remove'), () => void remove(model, refresh, status), 'small bad'),
+        button(t('remove'), () => void removeModel(model, refresh, status), 'small bad'),
       ),
     ]),
     t('modelsNone'),
   )
-}
-
-/** Name of the file that was uploaded, where whoever uploaded it told it. */
-function fileNameOf({ model_meta }: ModelInfo): string | undefined {
-  return typeof model_meta.file_name === 'string' ? model_meta.file_name : undefined
-}
-
-async function download(model: ModelInfo): Promise<void> {
-  const { model_id } = model
-  const response = await request(`/api/v2/model_store/models/${model_id}/file`)
-  if (response.ok)
-    return saveFile(fileNameOf(model) ?? `${model_id}.dat`, 'application/octet-stream', await response.blob())
-  const { error } = await readAnswer(response)
-  throw rpcFault(response.status, error ?? { code: 0, message: `Found HTTP ${response.status}` })
-}
-
-async function remove(
-  { model_id }: ModelInfo,
-  refresh: () => void,
-  status: ReturnType<typeof statusLine>,
-): Promise<void> {
-  if (!(await confirmed(t('deleteModelSure', { name: model_id }), t('remove')))) return
-  try {
-    await call('model_store.model.delete', { model_id })
-    refresh()
-  } catch (error) {
-    status.bad(error)
-  }
 }

@@ -1,7 +1,7 @@
 import { fill, h } from '../core/dom.js'
 import { formatBytes, formatTime, t, type Word } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
-import { badge, button, faultNotice, prose, statusLine, table } from '../core/parts.js'
+import { badge, button, faultNotice, prose, showFault, statusLine, table } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { feedSection } from '../feeds/section.js'
 import {
@@ -80,8 +80,7 @@ function transferList(status: ReturnType<typeof statusLine>, upstreams: () => re
       if (now !== shown) fill(element, summary(transfers), outboxTable(transfers, upstreams(), act))
       shown = now
     } catch (error) {
-      shown = ''
-      fill(element, faultNotice(error))
+      shown = showFault(element, error, shown, refresh)
     }
   }
   const act = async (method: string, id: number) => {
@@ -118,35 +117,45 @@ function outboxTable(
   return table(
     t('outbox'),
     [
-      'id',
-      t('type'),
-      t('models'),
-      t('alias'),
+      t('transfer'),
+      t('model'),
+      t('upstream'),
       t('state'),
       t('progress'),
-      t('created'),
-      t('finished'),
+      t('times'),
       t('attempts'),
-      t('nextAttempt'),
       t('lastError'),
       t('actions'),
     ],
     transfers.map((each) => [
-      String(each.id),
-      t(each.kind === 'feedback' ? 'kindFeedback' : 'kindFetch'),
+      `${each.id} · ${t(each.kind === 'feedback' ? 'kindFeedback' : 'kindFetch')}`,
       h('span', { class: 'mono' }, each.model_id?.slice(0, 8) ?? ''),
       aliasOf(each.upstream_id),
       transferBadge(each.state),
       progressOf(each),
-      formatTime(each.created_at),
-      formatTime(each.finished_at),
-      String(each.attempts),
-      formatTime(each.next_attempt_at),
+      timesOf(each),
+      attemptsOf(each),
       prose(each.last_error ?? ''),
       actionsOf(each, act),
     ]),
     t('outboxNone'),
   )
+}
+
+function timesOf({ created_at, finished_at }: TransferInfo): HTMLElement {
+  return h(
+    'div',
+    {},
+    `${t('created')}: ${formatTime(created_at)}`,
+    finished_at !== null && h('div', {}, `${t('finished')}: ${formatTime(finished_at)}`),
+  )
+}
+
+function attemptsOf({ attempts, next_attempt_at }: TransferInfo): HTMLElement {
+  const next =
+    next_attempt_at !== null &&
+    h('div', { class: 'soft small' }, `${t('nextAttempt')}: ${formatTime(next_attempt_at)}`)
+  return h('div', {}, String(attempts), next)
 }
 
 /** Buttons of a transfer; none for one that is delivered. */

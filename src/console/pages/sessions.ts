@@ -43,7 +43,7 @@ export function sessionsPage(): Page {
     h('p', { class: 'soft' }, t('keysHint')),
     table(
       t('keysTitle'),
-      [t('actions'), t('copy')],
+      [t('command'), t('copy')],
       [
         'fieldgate key create --name van-7 --scope loader:write --scope route:read',
         'fieldgate key list',

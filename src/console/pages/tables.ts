@@ -1,7 +1,7 @@
-import { h } from '../core/dom.js'
+import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
-import { button, confirmed, empty, field, loaded, statusLine, table, tabs } from '../core/parts.js'
+import { button, confirmed, empty, field, loaded, notFound, statusLine, table, tabs } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { readTables, type TableInfo } from '../core/tables.js'
 import { grid } from '../grid/grid.js'
@@ -31,14 +31,33 @@ export function tablesPage([name]: readonly string[]): Page {
     h('h1', {}, name),
     loaded(async () => {
       const found = (await readTables()).find((each) => each.data_name === name)
-      return found === undefined ? empty(t('notFoundPage')) : oneTable(found)
+      return found === undefined
+        ? notFound(t('notFoundTable', { name }), '#/import', t('navImport'))
+        : oneTable(found)
     }),
   )
   return { title: name, element }
 }
 
-async function listOfTables(): Promise<HTMLElement> {
+/** Tables from which on a list has a search. */
+const MANY = 12
+
+async function listOfTables(): Promise<HTMLElement[]> {
   const tables = await readTables()
+  if (tables.length < MANY) return [tableList(tables)]
+  const input = h('input', { type: 'search', autocomplete: 'off' })
+  const box = h('div')
+  const show = () => {
+    const text = input.value.trim().toLowerCase()
+    const found = tables.filter(({ data_name }) => data_name.toLowerCase().includes(text))
+    fill(box, found.length === 0 ? empty(t('noneMatch')) : tableList(found))
+  }
+  input.addEventListener('input', show)
+  show()
+  return [h('div', { class: 'search-list' }, field(t('filterTables'), input)), box]
+}
+
+function tableList(tables: readonly TableInfo[]): HTMLElement {
   return table(
     t('navTables'),
     [t('name'), t('columns'), t('uniqueKey')],

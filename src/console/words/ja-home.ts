@@ -15,6 +15,7 @@ export const JA_HOME = {
   homeDiskUnknown: '数時間後に表示されます',
   homeTable: 'テーブル',
   homeValues: '値',
+  homeNewestOf: '名前順で先頭の {n} 個のテーブルのイベントです。',
   homeNoEvents: '日時のあるイベントがまだありません。ファイルをインポートしてください。',
   homeStep1: 'ファイルをインポート',
   homeStep1Hint: 'CSV、GeoJSON、GeoPackage からテーブルを作成します。',

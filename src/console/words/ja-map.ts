@@ -80,7 +80,7 @@ export const JA_MAP: Record<keyof typeof EN_MAP, string> = {
   clear: 'クリア',
 
   loadingMap: '地図を読み込んでいます',
-  mapWayOn: '地図を読み込めませんでした。ほかのページは地図なしで使用できます。',
+  mapWayOn: '地図を読み込めませんでした。他のページは地図なしで使用できます。',
   reloadPage: 'ページを再読み込み',
   riskMoment: '日時の指定',
   windowBrush: '選択した範囲',

@@ -21,15 +21,18 @@ const MOST = 8
 const AROUND: Record<string, number> = { city: 0.08, town: 0.04, suburb: 0.02, village: 0.02, hamlet: 0.01 }
 const STREET = 0.003
 
-/**
- * Search of places by name, for maps that have a base map.
- *
- * @param onAdd a place becomes a point of the route
- */
+interface PlaceEvents {
+  /** a place is about to be shown */
+  onShow(place: [number, number]): void
+  /** a place becomes a point of the route */
+  onAdd(point: [number, number]): void
+}
+
+/** Search of places by name, for maps that have a base map. */
 export function placeSearch(
   maps: readonly ServedMap[],
   view: MapView,
-  onAdd: (point: [number, number]) => void,
+  events: PlaceEvents,
 ): HTMLElement | string {
   if (!maps.some(({ base }) => base)) return ''
   const input = h('input', {
@@ -43,7 +46,7 @@ export function placeSearch(
   const show = (places: readonly Place[]) => {
     fill(
       list,
-      places.map((place) => placeItem(place, view, onAdd)),
+      places.map((place) => placeItem(place, view, events)),
     )
     fill(
       status,
@@ -88,9 +91,10 @@ function newestOnly(task: (signal: AbortSignal) => Promise<void>): (pauseMs: num
   }
 }
 
-function placeItem(place: Place, view: MapView, onAdd: (point: [number, number]) => void): HTMLElement {
+function placeItem(place: Place, view: MapView, { onShow, onAdd }: PlaceEvents): HTMLElement {
   const { name, name_latin: latin, kind, lonlat } = place
   const go = () => {
+    onShow(lonlat)
     view.fit(boxOf(place))
     view.setMark(lonlat)
   }

@@ -38,7 +38,7 @@ export function routePanel(view: MapView, onSettled: () => void, address: () => 
       { class: 'row' },
       button(t('findRoute'), found.now, 'main'),
       button(t('clearRoute'), () => points.change([])),
-      copyButton(address, t('copyLink')),
+      copyButton(address, t('copyLink'), ''),
     ),
     found.element,
     isochrone.element,
