@@ -124,8 +124,12 @@ async function findTrouble(t: Test, { page, goTo }: ConsolePage, upstream: TestG
   }
   const connect = async (secret: string) => {
     await goTo('#/outbox')
-    await page.getByText('New upstream of models').click()
-    const form = page.locator('details[open]')
+    const form = page.locator('details[open]', { hasText: 'New upstream of models' })
+    // the page may be shown once more between the click and the form
+    await until('the form is open', async () => {
+      if (!(await form.isVisible())) await page.getByText('New upstream of models').click()
+      return await form.getByLabel('Model store', { exact: true }).isVisible()
+    })
     await form.getByLabel('Model store', { exact: true }).selectOption({ label: 'rain' })
     await form.getByLabel('Address of the upstream gateway').fill(`${upstream.url}/api/v2/fl/jsonrpc`)
     await form.getByLabel('API key of the upstream').fill(upstream.admin.apiKey)

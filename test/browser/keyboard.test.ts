@@ -1,3 +1,4 @@
+import type { FileChooser } from 'playwright-core'
 import t from 'tap'
 import { type ConsolePage, missingChromium, openConsole, startBrowser } from '../support/browser.js'
 import { addFlood, townGateway } from '../support/console-gateway.js'
@@ -93,10 +94,18 @@ t.test('console: the tasks of a first day by the keyboard alone', { skip }, asyn
   // a file, its rows, and one of them in the editor, which Escape closes
   await enter('Import a file')
   await page.getByRole('heading', { name: 'Import a file' }).waitFor()
-  await to('File')
-  const choosing = page.waitForEvent('filechooser')
-  await keyboard.press('Enter')
-  await (await choosing).setFiles({
+  let chooser: FileChooser | undefined
+  page.once('filechooser', (opened) => {
+    chooser = opened
+  })
+  await until('the files are shown', async () => {
+    // the page may take the focus once more when it is shown
+    await to('File')
+    await keyboard.press('Enter')
+    await page.waitForTimeout(500)
+    return chooser !== undefined
+  })
+  await chooser?.setFiles({
     ...{ name: 'rain.csv', mimeType: 'text/csv' },
     buffer: Buffer.from('gauge,mm,lng,lat\na,1,10.001,50.001\nb,2,10.002,50.002\n'),
   })
