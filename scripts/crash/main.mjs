@@ -19,7 +19,7 @@ const LONG = {
   days: [],
   postgres: ['--kills', '200'],
   hub: ['--kills', '800'],
-  migrate: ['--rows', '1000000', '--models', '10000'],
+  migrate: ['--rows', '1000000', '--models', '10000', '--citations', '100'],
   mixed: ['--kills', '1000', '--cuts', '200', '--faults', '500'],
 }
 const SHORT = {

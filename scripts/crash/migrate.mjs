@@ -13,7 +13,7 @@ import { readFlags, report } from './flags.mjs'
  * notes in the database have changed. At the end the verb itself compares counts and digests, and a second one with
  * `--verify` does. The data directory must be byte for byte what it was.
  */
-const flags = readFlags({ rows: 100_000, models: 1000, modelBytes: 2000, kills: 10, seed: 1 })
+const flags = readFlags({ rows: 100_000, models: 1000, modelBytes: 2000, citations: 10, kills: 10, seed: 1 })
 const random = createRandom(flags.seed)
 const ends = []
 const owner = {
@@ -31,7 +31,7 @@ if (why !== false) {
 }
 
 const faults = []
-const facts = { rows: flags.rows, models: flags.models, kills: 0 }
+const facts = { rows: flags.rows, models: flags.models, citations: flags.citations, kills: 0 }
 try {
   await run()
 } finally {
@@ -43,7 +43,7 @@ report('migrate', facts, faults)
 async function run() {
   const from = path.join(root, 'small')
   await fillGateway(from, flags)
-  const files = JSON.stringify(filesOf(from))
+  const files = filesOf(from)
   const engines = await startEngines(owner)
   const place = await makeHub(owner, engines)
   const argv = ['hub', 'migrate', '--json', '--from', from, '--config', place.config]
@@ -61,7 +61,9 @@ async function run() {
   const again = await ended(start([...verb, '--verify']))
   if (again.code !== 0) faults.push(again.text)
   if (facts.kills < flags.kills) faults.push(`the move was over after ${facts.kills} kills`)
-  if (JSON.stringify(filesOf(from)) !== files) faults.push('the data directory was changed')
+  const now = filesOf(from)
+  for (const name of new Set([...Object.keys(files), ...Object.keys(now)]))
+    if (now[name] !== files[name]) faults.push(`the file ${name} of the data directory was changed`)
 }
 
 function start(argv) {
@@ -89,7 +91,7 @@ async function killed(argv, { postgres }, { database }, known) {
     now = await notesOf(postgres, database)
   }
   // a part of the whole, so that the kills are spread over it
-  const waitUntil = performance.now() + random() * (flags.rows + flags.models * 20) * 0.01
+  const waitUntil = performance.now() + random() * (flags.rows + flags.models * 20) * 0.003
   while (!isOver && performance.now() < waitUntil) await sleep(5)
   if (isOver) return undefined
   child.kill('SIGKILL')
