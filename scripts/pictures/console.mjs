@@ -24,6 +24,7 @@ export async function photographConsole({ gateway, start, goal }) {
     await page.getByLabel('API key').fill(gateway.headers.APIKey)
     await page.getByLabel('Secret').fill(gateway.headers.Secret)
     await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('link', { name: 'Map and routes' }).click()
     await page.getByRole('checkbox', { name: 'flood' }).first().check()
     for (const point of [start, goal]) {
       await page.getByLabel('Add a point').fill(point.map((degrees) => degrees.toFixed(5)).join(', '))

@@ -139,6 +139,6 @@ async function send(page) {
 }
 
 async function fleetMap(page) {
-  await page.locator('main details > summary').first().click()
+  await page.locator('main details > summary').nth(1).click()
   await page.waitForTimeout(3000)
 }

@@ -33,7 +33,7 @@ export function modelPage(store: string, modelId: string): Page {
       return [
         factsOf(store, model, models),
         actionsOf(model, back),
-        h('h2', {}, t('outbox')),
+        h('h2', {}, t('transfers')),
         transferTable(
           transfers.filter(({ model_id }) => model_id === modelId),
           upstreams,

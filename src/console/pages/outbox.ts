@@ -134,7 +134,7 @@ function outboxTable(
       transferBadge(each.state),
       progressOf(each),
       timesOf(each),
-      attemptsOf(each),
+      String(each.attempts),
       prose(each.last_error ?? ''),
       actionsOf(each, act),
     ]),
@@ -142,20 +142,18 @@ function outboxTable(
   )
 }
 
-function timesOf({ created_at, finished_at }: TransferInfo): HTMLElement {
+/** Times of a transfer: its start, its end, and its next attempt where there is one. */
+function timesOf({ created_at, finished_at, next_attempt_at }: TransferInfo): HTMLElement {
+  const times = [
+    [t('created'), created_at],
+    [t('finished'), finished_at],
+    [t('nextAttempt'), next_attempt_at],
+  ] as const
   return h(
     'div',
     {},
-    `${t('created')}: ${formatTime(created_at)}`,
-    finished_at !== null && h('div', {}, `${t('finished')}: ${formatTime(finished_at)}`),
+    times.map(([label, time]) => time !== null && h('div', {}, `${label}: ${formatTime(time)}`)),
   )
-}
-
-function attemptsOf({ attempts, next_attempt_at }: TransferInfo): HTMLElement {
-  const next =
-    next_attempt_at !== null &&
-    h('div', { class: 'soft small' }, `${t('nextAttempt')}: ${formatTime(next_attempt_at)}`)
-  return h('div', {}, String(attempts), next)
 }
 
 /** Buttons of a transfer; none for one that is delivered. */
