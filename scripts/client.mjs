@@ -25,21 +25,31 @@ const APIS = {
 
 /** Path of each generated file → its text. */
 export function clientSources({ openRpc, openApi, errors }) {
-  const shared = sharedTypes(openRpc.methods)
+  const shared = sharedTypes(openRpc.methods).map((type) => ({ ...type, file: typesFileOf(type.method) }))
   const left = new Set(openRpc.methods)
   const parts = Object.entries(APIS).map(([name, api]) => {
-    const methods = openRpc.methods.filter((method) => method['x-path'].split('/')[3] === api)
+    const methods = openRpc.methods.filter((method) => apiOf(method) === api)
     for (const method of methods) left.delete(method)
     return [fileOf(name), apiSource(name, methods, shared)]
   })
   if (left.size > 0) throw new Error(`methods of an unknown API: ${[...left].map(({ name }) => name)}`)
   return Object.fromEntries(
     [
-      [path.join(CLIENT_DIR, 'methods.ts'), indexSource({ openRpc, openApi, errors })],
-      [path.join(CLIENT_DIR, 'methods/shared.ts'), sharedSource(shared)],
+      [path.join(CLIENT_DIR, 'methods.ts'), indexSource({ openRpc, openApi, errors, shared })],
+      ...typeSources(shared).map(([file, text]) => [path.join(CLIENT_DIR, file), text]),
       ...parts.map(([file, text]) => [path.join(CLIENT_DIR, file), text]),
     ].map(([file, text]) => [file, formatted(text)]),
   )
+}
+
+function apiOf(method) {
+  return method['x-path'].split('/')[3]
+}
+
+/** File of the types that are found in a method: one for each API. */
+function typesFileOf(method) {
+  const [name] = Object.entries(APIS).find(([, api]) => api === apiOf(method))
+  return fileOf(name).replace('methods/', 'types/')
 }
 
 function fileOf(name) {
@@ -47,7 +57,7 @@ function fileOf(name) {
   return `methods/${words.toLowerCase()}.ts`
 }
 
-function indexSource({ openRpc, openApi, errors }) {
+function indexSource({ openRpc, openApi, errors, shared }) {
   for (const name of ['ModelInfo', 'Counters']) {
     if (typeOf(openApi.components.schemas[name]) !== name)
       throw new Error(`OpenAPI and OpenRPC define ${name} differently`)
@@ -62,7 +72,9 @@ ${apis
   .sort()
   .join('\n')}
 
-export type * from './methods/shared.js'
+${filesOf(shared)
+  .map((file) => `export type * from './${file.replace(/ts$/, 'js')}'`)
+  .join('\n')}
 
 /** Symbolic names of the errors of calls. */
 export type ErrorName = ${errors.map(({ name }) => JSON.stringify(name)).join(' | ')}
@@ -77,8 +89,20 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = { ${paths.join
 `
 }
 
-function sharedSource(shared) {
-  return `${NOTICE}${shared.map(({ name, about, text }) => `\n/** ${about} */\nexport ${text.startsWith('{') ? `interface ${name}` : `type ${name} =`} ${text}\n`).join('')}`
+/** Path of each file of types that methods share → its text. */
+function typeSources(shared) {
+  return filesOf(shared).map((file) => {
+    const own = shared.filter((type) => type.file === file)
+    const texts = own.map(({ name, about, text, schema }) => {
+      const begin = schema.type === 'object' && text.startsWith('{') ? `interface ${name}` : `type ${name} =`
+      return `\n/** ${about} */\nexport ${begin} ${text}\n`
+    })
+    return [file, `${NOTICE}${importsOf(shared, texts, file)}${texts.join('')}`]
+  })
+}
+
+function filesOf(shared) {
+  return [...new Set(shared.map(({ file }) => file))].sort()
 }
 
 function apiSource(name, methods, shared) {
@@ -86,19 +110,26 @@ function apiSource(name, methods, shared) {
     (method) => `  /** ${method.summary} (scope ${method['x-scope']}) */
   ${JSON.stringify(method.name)}: { params: ${typeOf(paramsSchema(method))}; result: ${typeOf(method.result.schema)} }`,
   )
-  const used = shared.filter((type) => members.some((text) => new RegExp(`\\b${type.name}\\b`).test(text)))
-  const imports =
-    used.length === 0
-      ? ''
-      : `import type { ${used
-          .map((type) => type.name)
-          .sort()
-          .join(', ')} } from './shared.js'\n`
-  return `${NOTICE}${imports}
+  return `${NOTICE}${importsOf(shared, members, fileOf(name))}
 export interface ${name} {
 ${members.join('\n')}
 }
 `
+}
+
+/** Imports of the shared types that some texts of a file use. */
+function importsOf(shared, texts, file) {
+  const used = shared.filter(
+    (type) => type.file !== file && texts.some((text) => new RegExp(`\\b${type.name}\\b`).test(text)),
+  )
+  const toFolder = path.posix.relative(path.posix.dirname(file), 'types')
+  const folder = toFolder === '' ? '.' : toFolder
+  return filesOf(used)
+    .map((from) => {
+      const types = used.filter((type) => type.file === from).map((type) => type.name)
+      return `import type { ${types.sort().join(', ')} } from '${folder}/${path.basename(from, '.ts')}.js'\n`
+    })
+    .join('')
 }
 
 function formatted(text) {

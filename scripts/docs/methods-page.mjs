@@ -89,7 +89,7 @@ function rowsSchema(schema) {
 function sharedSection({ name, about, schema }, nameOf) {
   if (schema.enum !== undefined)
     return `### ${name}\n\n${about}\n\n${wrap(`One of ${schema.enum.map(code).join(', ')}.`)}`
-  const fields = fieldsOf(schema, (one) => (one === schema ? undefined : nameOf(one)))
+  const fields = fieldsOf(rowsSchema(schema), (one) => (one === schema ? undefined : nameOf(one)))
   return `### ${name}\n\n${about}\n\n${fieldTable('Member', fields)}`
 }
 
@@ -107,7 +107,7 @@ function fieldTable(title, fields) {
 function sharedNames(shared) {
   const names = new Set(shared.map(({ name }) => name))
   return (schema) => {
-    if (schema?.type !== 'object' || schema.properties === undefined) return undefined
+    if (schema === undefined) return undefined
     const name = typeOf(schema)
     return names.has(name) ? linkTo(name) : undefined
   }

@@ -1,12 +1,17 @@
 import { type Change, type ChangesOptions, readChanges } from './changes.js'
 import type { Feature } from './feature.js'
-import type { Counters, ModelInfo } from './methods/shared.js'
-import { type ErrorName, METHOD_PATHS, type MethodName, type Methods } from './methods.js'
+import {
+  type Counters,
+  type ErrorName,
+  METHOD_PATHS,
+  type MethodName,
+  type Methods,
+  type ModelInfo,
+} from './methods.js'
 
 export type { Change, ChangesOptions } from './changes.js'
 export type { Feature } from './feature.js'
-export type * from './methods/shared.js'
-export type { ErrorName, MethodName, Methods } from './methods.js'
+export type * from './methods.js'
 
 /** Address of the gateway, and the credentials: a key with its secret, or a session token. */
 export interface ClientOptions {

@@ -11,7 +11,14 @@ import type { ModelStoreMethods } from './methods/model-store.js'
 import type { SessionMethods } from './methods/session.js'
 import type { SyncMethods } from './methods/sync.js'
 
-export type * from './methods/shared.js'
+export type * from './types/dataproc.js'
+export type * from './types/dataset.js'
+export type * from './types/fl.js'
+export type * from './types/fleet.js'
+export type * from './types/loader.js'
+export type * from './types/map.js'
+export type * from './types/model-store.js'
+export type * from './types/sync.js'
 
 /** Symbolic names of the errors of calls. */
 export type ErrorName =
