@@ -39,7 +39,7 @@ function isWithin(what, bytes, mostKb) {
   return kb <= mostKb
 }
 
-/** What a browser fetches for the whole page, every part of it. */
+/** Bytes that a browser fetches for the whole page, every part of it. */
 function consoleBytes() {
   const files = readdirSync('dist/console').filter(
     (file) => file.endsWith('.gz') && !file.startsWith('licences'),

@@ -217,7 +217,7 @@ function printMany(graph: Graph, free: Prepared): void {
   console.log(`12 via points in the best order, whole answer: ${spread(orderMs)}`)
 }
 
-/** What serving the map adds, with one risk profile: resident after collection, when the code has run on another map before. */
+/** Measures the memory of serving a map, with one risk profile: resident after collection, when the code has run on another map before. */
 async function memory(): Promise<void> {
   serve(warmFile)
   const before = await residentBytes()

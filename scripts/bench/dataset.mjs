@@ -175,7 +175,7 @@ async function pendingGone(call) {
   if (before > 0) console.log(`${before} checksums that were left: ${seconds.toFixed(0)} s`)
 }
 
-/** What no durable call can be faster than, on the same disk at the same moment. */
+/** Measures the least time of a durable call, on the same disk at the same moment. */
 function bareSyncMs(gateway) {
   const file = openSync(path.join(gateway.dataDir, 'bench-sync'), 'a')
   const began = performance.now()

@@ -5,6 +5,7 @@ import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import Database from 'better-sqlite3'
+import { createRandom } from '../random.mjs'
 import { startGateway } from './gateway.mjs'
 import { post, spread } from './load.mjs'
 
@@ -176,7 +177,7 @@ async function askGateway(gateway, agent, ring) {
 }
 
 /**
- * What a page of code with better-sqlite3 does: one R*Tree row a point, a join, and a test of each row in
+ * Opens the baseline, a page of code with better-sqlite3: one R*Tree row a point, a join, and a test of each row in
  * JavaScript.
  */
 function openBare(points) {
@@ -266,15 +267,4 @@ function makeArea(points, random) {
     return [x + degreesLng * share * Math.cos(angle), y + degreesLat * share * Math.sin(angle)]
   })
   return [...ring, ring[0]]
-}
-
-/** T. Ettinger's mulberry32: the same figures in every run. */
-function createRandom(seed) {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

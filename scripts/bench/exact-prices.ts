@@ -5,7 +5,7 @@ import { conditionsOf } from '../../src/routing/graph/conditions.js'
 import { type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
 import type { Overlay, ThemeRisk } from '../../src/routing/search/overlay.js'
 
-/** What a profile is made of. */
+/** Parts of a profile. */
 export interface Mix {
   readonly themes: readonly ThemeRisk[]
   readonly closed?: Overlay | undefined

@@ -88,7 +88,7 @@ export async function startGateway({
   }
 }
 
-/** What `serve --json` says once it is ready. */
+/** Reads the line that `serve --json` prints once it is ready. */
 export function readyOf(child) {
   return new Promise((resolve, reject) => {
     let text = ''

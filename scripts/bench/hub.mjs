@@ -4,10 +4,10 @@
 // --processes=N of gateways, --backlog=N rows of each of 200 gateways.
 import '../test/load-typescript.mjs'
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import os from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
+import { createOwner } from '../owner.mjs'
 import { readyOf, statusMb } from './gateway.mjs'
 import { writeBare } from './hub-bare.mjs'
 import { option } from './options.mjs'
@@ -28,21 +28,14 @@ export async function run() {
     console.log(`skipped: ${why}`)
     return
   }
-  const ends = []
-  const owner = { testdir: () => folder(ends), teardown: (work) => ends.push(work) }
+  const owner = createOwner()
   try {
     const hub = await startHub(owner)
     await steady(hub)
     await backlog(hub)
   } finally {
-    for (const end of ends.reverse()) await end()
+    await owner.end()
   }
-}
-
-function folder(ends) {
-  const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-'))
-  ends.push(() => rmSync(dir, { recursive: true, force: true }))
-  return dir
 }
 
 /** Starts the engines and one process of a hub. */
@@ -86,7 +79,7 @@ async function startHub(owner) {
 /** Allowances of a fleet whose gateways share the address of a bench. */
 const LIMITS = { connections: 20_000, callsPerMinutePerAddress: 100_000_000, anonymousPerMinute: 100_000_000 }
 
-/** What the gateways send as it comes, with outages, a storm and restarts. */
+/** Measures rows that gateways send as they come, with outages, a storm and restarts. */
 async function steady(hub) {
   const [gateways, events, seconds] = [option('gateways', 200), option('events', 1000), option('seconds', 60)]
   const used = startUse(hub)

@@ -1,5 +1,6 @@
 import '../test/load-typescript.mjs'
 import pg from 'pg'
+import { createOwner } from '../owner.mjs'
 import { option } from './options.mjs'
 
 const { makeDatabase, noPostgres, optionsFor, startServer } = await import('../../test/support/postgres.ts')
@@ -18,8 +19,8 @@ export async function run() {
     console.log(`skipped: ${why}`)
     return
   }
-  const ends = []
-  const server = await startServer({ teardown: (work) => ends.push(work) })
+  const owner = createOwner()
+  const server = await startServer(owner)
   const name = await makeDatabase(server)
   await server.admin(
     `CREATE SCHEMA fieldgate AUTHORIZATION fieldgate; CREATE TABLE fieldgate.item (id int PRIMARY KEY, body text);
@@ -34,7 +35,7 @@ export async function run() {
       }
     }
   } finally {
-    for (const end of ends.reverse()) await end()
+    await owner.end()
   }
 }
 

@@ -26,7 +26,7 @@ interface Rule {
 /** Restrictions by the first point of their via. */
 export type Rules = ReadonlyMap<string, readonly Rule[]>
 
-/** What a route does at restrictions: numbers of arrivals over `from` by what follows, and cases to look at. */
+/** Behaviour of a route at restrictions: numbers of arrivals over `from` by what follows, and cases to look at. */
 export interface Tally {
   arrivals: number
   driven: number

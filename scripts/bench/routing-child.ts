@@ -36,7 +36,7 @@ function emit(figures: unknown): void {
   process.stdout.write(`${JSON.stringify(figures)}\n`)
 }
 
-/** What `map build` does, without its words. */
+/** Builds a map as `map build` does, without its words. */
 async function buildIt(): Promise<void> {
   const startedAt = performance.now()
   // as the option --turn-costs of `map build` has it
@@ -51,7 +51,7 @@ async function buildIt(): Promise<void> {
   emit({ nodeCount, arcCount, bytes, wallS, cpuS: (user + system) / 1e6, peakMb })
 }
 
-/** What ngraph needs, so that its process holds nothing of ours: counts, then tail, head and cost of each arc. */
+/** Writes a file for ngraph, whose process holds nothing of ours: counts, then tail, head and cost of each arc. */
 function writeArcs(): void {
   const graph = loadGraphFile(mapPath(dataDir, name))
   const { weights } = createProfile(graph)
@@ -75,7 +75,7 @@ async function loadToFirstAnswer(): Promise<void> {
   world.close()
 }
 
-/** What a process that serves a tiny map already, and is compiled, takes more for a second map under one risk profile. */
+/** Measures the memory that a process that serves a tiny map already, and is compiled, takes for a second map under one risk profile. */
 async function serveWithOneProfile(): Promise<void> {
   const small = `${name}-small`
   const ownDir = path.join(dataDir, 'memory')

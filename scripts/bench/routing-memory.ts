@@ -22,7 +22,7 @@ export function memoryOfNgraph(arcsFile: string): number {
   return added(warmNgraph, () => holdNgraph(arcsFile))
 }
 
-/** What `hold` adds to the resident set of this process, megabytes. */
+/** Returns the memory that `hold` adds to the resident set of this process, megabytes. */
 function added(warm: () => unknown, hold: () => unknown): number {
   const warmed = warm()
   const beforeBytes = settledRss()

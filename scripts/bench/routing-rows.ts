@@ -187,7 +187,7 @@ async function addPass(world: World, themes: Question['themes'], pairs: Pair[], 
   if (row.cpuMs === undefined || cpuMs < row.cpuMs) Object.assign(row, { ms, cpuMs })
 }
 
-/** What `JSON.stringify` of the answers would take, which are written as text at once: for scale. */
+/** Measures `JSON.stringify` of the answers, which are written as text at once: for scale. */
 async function jsonRow({ world, pairs }: Bench, themes: Question['themes']): Promise<Row> {
   const ms: number[] = []
   let bytes = 0

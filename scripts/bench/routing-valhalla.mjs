@@ -140,7 +140,7 @@ async function askThem(actor, { from, to }) {
   return { line: decode(shape), lengthM: length * 1000, timeS: time, costS: cost }
 }
 
-/** What Valhalla says that a line costs, seconds; undefined where it cannot follow it. */
+/** Returns the cost of a line by Valhalla, seconds; undefined where it cannot follow it. */
 async function priceForThem(actor, line) {
   const shape = line.map(([lon, lat]) => ({ lon, lat }))
   for (const shape_match of ['edge_walk', 'map_snap']) {
@@ -152,7 +152,7 @@ async function priceForThem(actor, line) {
   return undefined
 }
 
-/** What a line costs us, seconds, driven over points on it; undefined where we must drive otherwise. */
+/** Returns our cost of a line, seconds, driven over points on it; undefined where we must drive otherwise. */
 async function priceForUs(gateway, { from, to }, line) {
   const every = Math.max(1, Math.ceil(line.length / MAX_VIA))
   const middles = line.slice(1).map(([x, y], i) => [(x + line[i][0]) / 2, (y + line[i][1]) / 2])
@@ -192,7 +192,7 @@ function toldPair({ city, from, to, share, ours, theirs, oursForThem, theirsForU
   return `${city} ${place(from)} to ${place(to)}: ${(share * 100).toFixed(0)} %; ours ${km(ours)} km, costs us ${s(ours.costS)}, Valhalla ${s(oursForThem)}; Valhalla's ${km(theirs)} km, costs us ${s(theirsForUs)}, Valhalla ${s(theirs.costS)}`
 }
 
-/** What only one of two routes has, for a map viewer. */
+/** Returns the parts that only one of two routes has, for a map viewer. */
 function drawnPairs(differences) {
   const drawn = (at, by, lines) => ({
     type: 'Feature',

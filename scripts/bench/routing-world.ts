@@ -23,7 +23,7 @@ import { openTables } from '../../test/support/tables.js'
 
 export type Lonlat = readonly [lng: number, lat: number]
 
-/** What `routing.dijkstra` is asked, wire names. */
+/** Question of `routing.dijkstra`, wire names. */
 export interface Question {
   start_lonlat: Lonlat
   goal_lonlat: Lonlat

@@ -1,7 +1,5 @@
-// One process of the bench of scaling: builds a map, or serves one. Its figures leave as a line of JSON.
+// One process of the bench of scaling: serves a map. Its figures leave as a line of JSON.
 import { readFileSync } from 'node:fs'
-import { buildMap } from '../../src/mapbuild/build-map.js'
-import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import {
   createRandom,
   now,
@@ -12,20 +10,11 @@ import {
   times,
 } from './routing-world.js'
 
-const [mode = '', ...args] = process.argv.slice(2)
+const [dataDir = '', count = ''] = process.argv.slice(2)
 const AT = '2026-06-01 00:00:00+00'
 
-/** What `map build` does, without its words. */
-async function build(input: string, file: string): Promise<void> {
-  const from = now()
-  const parts = await buildMap({ input, profile: 'car', country: null, name: 'map', builtBy: 'bench' })
-  writeGraphFile(file, parts)
-  const buildPeakMb = process.resourceUsage().maxRSS / 1024
-  emit({ nodes: parts.nodeCount, arcs: parts.arcCount, buildS: (now() - from) / 1000, buildPeakMb })
-}
-
 /** Free flow, then one risk profile of discs on 5 % of the roads, `count` random routes under each. */
-async function serve(dataDir: string, count: number): Promise<void> {
+async function serve(count: number): Promise<void> {
   const from = now()
   const world = openWorld(dataDir)
   const { graph } = world.map('map')
@@ -50,7 +39,7 @@ async function serve(dataDir: string, count: number): Promise<void> {
   while (!(await ask(themes)));
   const firstMs = now() - before
   await asked(ask, themes, count)
-  emit({ openS, rssMb, firstMs, riskRssMb: settledMb(), ms })
+  process.stdout.write(`${JSON.stringify({ openS, rssMb, firstMs, riskRssMb: settledMb(), ms })}\n`)
   world.close()
 }
 
@@ -74,9 +63,4 @@ function settledMb(): number {
   return Number(kB) / 1000
 }
 
-function emit(figures: unknown): void {
-  process.stdout.write(`${JSON.stringify(figures)}\n`)
-}
-
-if (mode === 'build') void build(args[0] ?? '', args[1] ?? '')
-else void serve(args[0] ?? '', Number(args[1]))
+void serve(Number(count))

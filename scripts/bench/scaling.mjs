@@ -3,7 +3,7 @@
 // (random routes, 500). Writes docs/pictures/scaling.svg and build/scaling.json. BENCH_CPU=1 counts CPU times.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
@@ -35,13 +35,13 @@ const FIGURES = {
 
 export async function run() {
   if (!isThere(PORTO)) return
-  const child = await buildChild('scaling-child')
+  const children = { build: await buildChild('routing-child'), serve: await buildChild('scaling-child') }
   const rows = []
   for (const [across, down] of GRIDS) {
     if (across * down > option('most', 60)) continue
     const extract = makeMosaic(across, down)
     if (extract === undefined) return
-    const row = await measure(child, across * down, extract)
+    const row = await measure(children, across * down, extract)
     rows.push(row)
     console.log(
       `${row.portos} Portos, ${row.nodes} nodes: ${Object.entries(FIGURES)
@@ -58,15 +58,17 @@ export async function run() {
   writeFileSync('docs/pictures/scaling.svg', drawScaling(rows, FIGURES))
 }
 
-async function measure(child, portos, extract) {
+async function measure(children, portos, extract) {
   const dataDir = path.resolve(`build/bench-scaling-${portos}`)
   rmSync(dataDir, { recursive: true, force: true })
   mkdirSync(path.join(dataDir, 'maps'), { recursive: true })
-  const file = path.join(dataDir, 'maps', 'map.graph')
-  const built = await runChild(child, ['build', extract, file], {}, ['--max-old-space-size=12000'])
-  const served = await runChild(child, ['serve', dataDir, String(option('pairs', 500))], UNIT_ENV, NODE_FLAGS)
-  const { ms, ...figures } = served
-  return { portos, ...built, fileMb: statSync(file).size / 1e6, ...figures, routeMs: spread(ms).p50Ms }
+  const toBuild = ['build', dataDir, 'map', extract]
+  const built = await runChild(children.build, toBuild, {}, ['--max-old-space-size=12000'])
+  const { nodeCount: nodes, arcCount: arcs, bytes, wallS: buildS, peakMb: buildPeakMb } = built
+  const toServe = [dataDir, String(option('pairs', 500))]
+  const { ms, ...figures } = await runChild(children.serve, toServe, UNIT_ENV, NODE_FLAGS)
+  const routeMs = spread(ms).p50Ms
+  return { ...{ portos, nodes, arcs, buildS, buildPeakMb, fileMb: bytes / 1e6 }, ...figures, routeMs }
 }
 
 /** Runs a child process, which prints one line of figures. */
@@ -79,6 +81,6 @@ async function runChild(child, args, env, flags) {
   let figures
   for await (const line of createInterface({ input: started.stdout })) figures = JSON.parse(line)
   const [code] = await ended
-  if (code !== 0 || figures === undefined) throw new Error(`${args[0]} ended with ${code}`)
+  if (code !== 0 || figures === undefined) throw new Error(`${path.basename(child)} ended with ${code}`)
   return figures
 }

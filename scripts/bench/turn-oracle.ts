@@ -235,7 +235,7 @@ function isAcrossLarger(
   return sides.size === 2
 }
 
-/** What slows down traffic that arrives at a junction by a link. */
+/** Causes of delay for traffic that arrives at a junction by a link. */
 function signsOf(
   graph: Graph,
   arms: Arms,

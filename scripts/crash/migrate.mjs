@@ -1,10 +1,9 @@
 import '../test/load-typescript.mjs'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createOwner } from '../owner.mjs'
 import { createRandom } from '../random.mjs'
 import { readFlags, report } from './flags.mjs'
 
@@ -15,12 +14,7 @@ import { readFlags, report } from './flags.mjs'
  */
 const flags = readFlags({ rows: 100_000, models: 1000, modelBytes: 2000, citations: 10, kills: 10, seed: 1 })
 const random = createRandom(flags.seed)
-const ends = []
-const owner = {
-  testdir: () => path.join(root, 'swift'),
-  teardown: (work) => ends.push(work),
-}
-const root = mkdtempSync(path.join(tmpdir(), 'fieldgate-migrate-'))
+const owner = createOwner()
 const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
 const { fillGateway, filesOf } = await import('../../test/support/moved.ts')
 const { workerEntry } = await import('../../test/support/worker-entry.ts')
@@ -35,13 +29,12 @@ const facts = { rows: flags.rows, models: flags.models, citations: flags.citatio
 try {
   await run()
 } finally {
-  for (const end of ends.reverse()) await end()
-  rmSync(root, { recursive: true, force: true })
+  await owner.end()
 }
 report('migrate', facts, faults)
 
 async function run() {
-  const from = path.join(root, 'small')
+  const from = path.join(owner.testdir(), 'small')
   await fillGateway(from, flags)
   const files = filesOf(from)
   const engines = await startEngines(owner)

@@ -61,7 +61,7 @@ export function createMixedLoad(node, { seed, maxBytes, writers = 6 }) {
     rows.get(id).state = 'acknowledged'
   }
 
-  /** So many at once that a thread stores them. */
+  /** Rows of one call: enough that a thread stores them. */
   async function addInCrowd() {
     const calls = await Promise.allSettled(Array.from({ length: CROWD }, addRows))
     const failed = calls.find(({ status }) => status === 'rejected')

@@ -27,7 +27,7 @@ const flags = readFlags({
 })
 const random = createRandom(flags.seed)
 const found = []
-/** What fails, by its number in faulty-io.c; errors by their number in errno.h, -1 for half of the bytes. */
+/** Operation that fails, by its number in faulty-io.c; errors by their number in errno.h, -1 for half of the bytes. */
 const CALLS = { write: 1, sync: 2, open: 3, read: 4 }
 const ERRORS = { EIO: 5, ENOSPC: 28, EMFILE: 24, SHORT: -1 }
 const FAULTS = [

@@ -66,7 +66,7 @@ function order(name) {
   })
 }
 
-/** What the gateways of a process share. Times are ms since the beginning of the run. */
+/** Parts that the gateways of a process share. Times are ms since the beginning of the run. */
 function createWorld(flags, from) {
   const resting = new Set()
   const faults = []

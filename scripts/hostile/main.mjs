@@ -23,7 +23,7 @@ import { limitMemory } from './memory-limit.mjs'
 const MEMORY_MB = 512
 /** Recovery that is allowed after an attack. */
 const RECOVERY_S = 10
-/** So long without a slow, failed or open call is a recovery, in the short form. */
+/** Time without a slow, failed or open call that is a recovery, in the short form. */
 const CALM_MS = 500
 /** Times that are allowed with --strict, 99th percentile. */
 const HEALTH_MS = 50
@@ -157,7 +157,7 @@ async function strike(attack) {
   return rowOf(attack.name, merge(during, after), { peakMb, recoveryS, logKb: logBytes / 1000 }, counts)
 }
 
-/** What the honest client met until half a second was as before the attack, or the time for it was over. */
+/** Calls of the honest client until half a second was as before the attack, or the time for it was over. */
 async function recovered() {
   let all = await take()
   for (let waitedMs = 0; waitedMs < RECOVERY_S * 1000; waitedMs += CALM_MS) {
@@ -203,7 +203,7 @@ function print({ name, cells }) {
   console.log([name.padEnd(16), ...cells.map((cell, i) => cell.padStart(widths[i] ?? 0))].join(' '))
 }
 
-/** What apps on site ask for: a kind each, small. @returns { path, body } of each */
+/** Small calls of apps on site, one of each kind. @returns { path, body } of each */
 async function honestCalls(town) {
   const point = (i) => ({ type: 'Point', coordinates: town.places[i % town.places.length] })
   if (await makeTable(admin, 'honest', { id: 'int4', mm: 'float8' })) {

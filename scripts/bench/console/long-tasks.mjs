@@ -102,7 +102,7 @@ function longestTasks(events) {
   }
 }
 
-/** What took the time of a long task. */
+/** Shares of the time of a long task. */
 function partsOf({ ts, dur, tdur, pid, tid }, events) {
   const inside = events.filter(
     (event) =>

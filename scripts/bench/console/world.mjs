@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
+import { createRandom } from '../../random.mjs'
 import { startGateway } from '../gateway.mjs'
 
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
@@ -124,17 +125,6 @@ function* places(count) {
       geometry: { type: 'Point', coordinates: at },
       properties: { ...ALL_YEAR, n, name: `place ${n % 1000}`, value: n / 7 },
     }
-  }
-}
-
-/** Mulberry32. */
-function createRandom(seed) {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
 }
 

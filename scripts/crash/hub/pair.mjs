@@ -1,5 +1,6 @@
 import '../../test/load-typescript.mjs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createOwner } from '../../owner.mjs'
 import { freePort } from '../node.mjs'
 
 const { noPostgres, startServer, startStandby } = await import('../../../test/support/postgres.ts')
@@ -54,12 +55,8 @@ export async function startPair({ isSync }) {
 
 /** A server with `remove`, which ends it and removes its folder. */
 async function owned(start) {
-  const ends = []
-  const server = await start({ teardown: (work) => ends.push(work) })
-  const remove = async () => {
-    for (const end of ends.splice(0).reverse()) await end()
-  }
-  return { ...server, remove }
+  const owner = createOwner()
+  return { ...(await start(owner)), remove: owner.end }
 }
 
 /** Waits until the standby has all of the log, and commits wait for it unless this is the control. */

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { FLEET, LOADER, MODELS } from '../../api-paths.mjs'
+import { createOwner } from '../../owner.mjs'
 import { createNode, FAST, freePort, killNode, runVerb, startNode } from '../node.mjs'
 import { callHub, definitionOf } from './load.mjs'
 import { startPair } from './pair.mjs'
@@ -27,11 +28,7 @@ const GATEWAYS = 20
  * @param options.isSync false for the control: commits do not wait for the standby
  */
 export async function startWorld(workspace, { isSync }) {
-  const ends = []
-  const owner = { teardown: (work) => ends.push(work), testdir: () => path.join(workspace.dir, 'swift') }
-  const end = async () => {
-    for (const work of ends.splice(0).reverse()) await work()
-  }
+  const owner = { ...createOwner(), testdir: () => path.join(workspace.dir, 'swift') }
   try {
     const pair = await startPair({ isSync })
     owner.teardown(pair.remove)
@@ -50,9 +47,9 @@ export async function startWorld(workspace, { isSync }) {
     )
     const hub = { url, headers: { apikey: apiKey, secret } }
     await untilReady(hub)
-    return { pair, swift, processes, hub, end }
+    return { pair, swift, processes, hub, end: owner.end }
   } catch (error) {
-    await end()
+    await owner.end()
     throw error
   }
 }
