@@ -1,5 +1,6 @@
+import { readShape } from './geometry.js'
 import type { Graph } from './graph.js'
-import { offsetAt, type Piece, readPiece } from './paged.js'
+import type { Piece } from './paged.js'
 import { planeLengthM } from './plane-length.js'
 
 /** Line of a segment in flat arrays that are reused, for loops over many segments. */
@@ -21,12 +22,10 @@ export function createFlatLine(): FlatLine {
  * which is faster than an inner loop over the axes.
  */
 export function readFlatLine(graph: Graph, segment: number, line: FlatLine): void {
-  const { firstGeometry, junctionLngE7, junctionLatE7 } = graph
+  const { junctionLngE7, junctionLatE7 } = graph
   const tail = graph.segmentTail[segment]!
   const head = graph.segmentHead[segment]!
-  const from = offsetAt(firstGeometry, segment)
-  const size = offsetAt(firstGeometry, segment + 1) - from
-  readPiece(graph.geometry, from, from + size, piece)
+  const size = readShape(graph, segment, piece)
   const { bytes: geometry } = piece
   let { at } = piece
   const end = at + size

@@ -28,13 +28,30 @@ export interface LinePoint {
 }
 
 /**
+ * Finds the encoded inner corners of a segment's line.
+ *
+ * @param piece filled; valid until another piece or number is read
+ * @returns their size, bytes
+ */
+export function readShape(
+  { firstGeometry, geometry }: Pick<Graph, 'firstGeometry' | 'geometry'>,
+  segment: number,
+  piece: Piece,
+): number {
+  const from = offsetAt(firstGeometry, segment)
+  const end = offsetAt(firstGeometry, segment + 1)
+  readPiece(geometry, from, end, piece)
+  return end - from
+}
+
+/**
  * Reads the line of a segment from tail to head.
  *
  * @param line filled with lng, lat, lng, lat … in 1e-7 degree; reused by the caller
  * @returns number of corners, at least 2
  */
 export function readLine(graph: Shapes, segment: number, line: number[]): number {
-  const { firstGeometry, junctionLngE7, junctionLatE7 } = graph
+  const { junctionLngE7, junctionLatE7 } = graph
   const tail = graph.segmentTail[segment]!
   const head = graph.segmentHead[segment]!
   let lngE7 = junctionLngE7[tail]!
@@ -42,9 +59,7 @@ export function readLine(graph: Shapes, segment: number, line: number[]): number
   let count = 0
   line[count++] = lngE7
   line[count++] = latE7
-  const from = offsetAt(firstGeometry, segment)
-  const size = offsetAt(firstGeometry, segment + 1) - from
-  readPiece(graph.geometry, from, from + size, piece)
+  const size = readShape(graph, segment, piece)
   const { bytes: geometry } = piece
   let { at } = piece
   const end = at + size

@@ -1,8 +1,9 @@
 import { conditionWords } from './condition-words.js'
+import { readShape } from './geometry.js'
 import { type Graph, LINK_FLAG, NO_ARC } from './graph.js'
 import { openJunctionTree, openSegmentTree } from './index-trees.js'
 import { localScale } from './local-scale.js'
-import { bytesOfStored, doubleAt, numbersOf, offsetAt, type Piece, readPiece } from './paged.js'
+import { bytesOfStored, doubleAt, numbersOf, type Piece } from './paged.js'
 
 /** Most faults reported. */
 const MAX_FAULTS = 20
@@ -213,13 +214,11 @@ function measureShape(
   graph: Graph,
   segment: number,
 ): { lengthMm: number; box: [number, number, number, number] } | undefined {
-  const { firstGeometry, junctionLngE7, junctionLatE7 } = graph
+  const { junctionLngE7, junctionLatE7 } = graph
   const tail = graph.segmentTail[segment]!
   const head = graph.segmentHead[segment]!
   const piece: Piece = { bytes: new Uint8Array(0), at: 0 }
-  const from = offsetAt(firstGeometry, segment)
-  const size = offsetAt(firstGeometry, segment + 1) - from
-  readPiece(graph.geometry, from, from + size, piece)
+  const size = readShape(graph, segment, piece)
   const { bytes: geometry, at } = piece
   const cursor = { at, end: at + size }
   let lng = junctionLngE7[tail]!
