@@ -250,7 +250,7 @@ export const Ingest = z
 
 /** A broker with what is read from it and published there. */
 export type BrokerSettings = z.output<typeof broker>
-/** What becomes rows of which table. */
+/** Messages that become rows, by table. */
 export type MapSettings = z.output<typeof map>
-/** What is published. */
+/** Tables and answers that are published. */
 export type PublishSettings = z.output<typeof publish>

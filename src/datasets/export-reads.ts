@@ -17,7 +17,7 @@ export interface ExportRead extends RowsRead {
   readonly format: SentFormat
 }
 
-/** What is known of the file before its first byte. */
+/** Facts on the file before its first byte. */
 export interface ExportHead {
   readonly name: string
   /** file that has been written for it, which whoever takes it removes; null for text, which follows */

@@ -42,7 +42,7 @@ export async function checkDisk(context: CheckContext): Promise<Finding[]> {
 const WARN_DAYS = 14
 const ERROR_DAYS = 2
 
-/** Tells how long the disk lasts, where the gateway has run for an hour. */
+/** Finding on the time that the disk lasts, where the gateway has run for an hour. */
 async function lifeOf(
   { layout, config, maintenance, nowUs }: CheckContext,
   freeBytes: number,

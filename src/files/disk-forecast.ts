@@ -6,7 +6,7 @@ export interface DiskSample {
   readonly freeBytes: number
 }
 
-/** How free space changes, and how long it lasts. */
+/** Change of free space, and the time that it lasts. */
 export interface DiskForecast {
   /** bytes per second that are taken; negative where space becomes free */
   readonly bytesPerSecond: number

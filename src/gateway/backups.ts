@@ -12,8 +12,8 @@ import {
 import type { Config } from '../config/config.js'
 import type { State } from '../storage/state.js'
 import { createWorkerClient } from '../worker/client.js'
+import { type Recheck, startRecheck } from './health/recheck.js'
 import type { ServicesOptions } from './options.js'
-import { type Recheck, startRecheck } from './recheck.js'
 import { spawn } from './threads.js'
 
 const HOUR_MS = 3_600_000

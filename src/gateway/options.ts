@@ -3,7 +3,7 @@ import type { DataLayout } from '../files/layout.js'
 import type { HubRequest } from '../fleet/member/join-hub.js'
 import type { Fetch } from '../http/server/server.js'
 import type { Log } from '../log.js'
-import type { DiskFaults } from './disk-faults.js'
+import type { DiskFaults } from './health/disk-faults.js'
 
 export interface GatewayOptions {
   readonly config: Config

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.js'
 import type { HttpServer } from '../http/server/server.js'
 import { readTls, watchTls } from '../http/server/tls-pair.js'
 import type { Log } from '../log.js'
-import type { MapLoading } from './maps.js'
+import type { MapLoading } from './maps/maps.js'
 
 /**
  * Takes over what can change while serving: map files and the TLS pair.

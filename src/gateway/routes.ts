@@ -40,11 +40,11 @@ import {
   LOADER_PATH,
   MODEL_STORE_PATH,
 } from './apis.js'
-import { exportsByReaders } from './exports.js'
-import { addMapTiles } from './map-tiles.js'
+import { addMapTiles } from './maps/map-tiles.js'
 import type { FigureHistory } from './metrics/history.js'
-import { ogcByReaders } from './ogc.js'
 import { describeHttp } from './openapi.js'
+import { exportsByReaders } from './rows/exports.js'
+import { ogcByReaders } from './rows/ogc.js'
 import type { Services } from './services.js'
 import type { SignInLinks } from './sign-in-links.js'
 
@@ -153,7 +153,7 @@ function addBackendRoutes(
   })
 }
 
-/** What the console needs before its first call. */
+/** Facts that the console needs before its first call. */
 export function consoleFacts<C>(
   { service, riskmap, routing }: Config,
   version: string,

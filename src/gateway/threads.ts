@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { createWorkerClient, type WorkerClient } from '../worker/client.js'
 import { createReaderPool, type ReaderPool, type Readers } from '../worker/reader-pool.js'
-import { limitWal } from './limit-wal.js'
+import { limitWal } from './health/limit-wal.js'
 import type { ServicesOptions } from './options.js'
 import type { TimedRead } from './workers/reader.js'
 import { startWorker, type WorkerRole } from './workers/start.js'

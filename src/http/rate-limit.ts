@@ -33,7 +33,7 @@ export interface RateLimiter {
   stop(): void
 }
 
-/** What was taken from allowances with the same limit. */
+/** Use of allowances with the same limit. */
 export interface TakenAllowances {
   readonly perMinute: number
   /** owner → amount */

@@ -1,6 +1,6 @@
 import { type LineDeps, type LineStatus, startLine } from './line.js'
 
-/** What lines and their common parts need of the gateway. */
+/** Parts of the gateway that lines and their common parts need. */
 export interface IngestDeps extends LineDeps {
   /** Calls a listener after each write of this process. Returns a function that ends it. */
   watchWrites(listener: () => void): () => void

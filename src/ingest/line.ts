@@ -14,7 +14,7 @@ import { createPublisher, type Publisher, type PublisherDeps } from './publisher
 import { createRowSink } from './row-sink.js'
 import { createTableWatch, type TableWatch } from './table-watch.js'
 
-/** What messages and tables need of the gateway. */
+/** Parts of the gateway that messages and tables need. */
 export interface LineDeps {
   readonly settings: Config['ingest']
   readonly loader: Pick<Loader, 'add'>
@@ -36,7 +36,7 @@ const NOTE_MS = 60_000
 const CONNECT_TIMEOUT_MS = 30_000
 const RETRY_BASE_MS = 1000
 
-/** How a broker is, and how far behind. */
+/** State of a broker, and its backlog. */
 export interface LineStatus extends BrokerStatus {
   /** time that the oldest message has waited, s */
   readonly lagS: number

@@ -25,7 +25,7 @@ export interface Arrival {
   readonly timeZoneMin: number
 }
 
-/** What a mapping needs to know of the table that rows go to. */
+/** Facts that a mapping needs on the table that rows go to. */
 export interface TableFacts {
   /** its columns: true for those of text */
   readonly kinds: ReadonlyMap<string, boolean>
@@ -109,7 +109,7 @@ export function createMapping(settings: MapSettings): Mapping {
   }
 }
 
-/** What a message says, before columns are known. */
+/** Content of a message, before columns are known. */
 interface Found {
   /** where paths are looked up */
   readonly value: unknown

@@ -7,7 +7,7 @@ export interface MappedTable {
   readonly facts: TableFacts
 }
 
-/** What is wrong with a mapping, given the tables that exist. */
+/** Faults of a mapping, given the tables that exist. */
 export interface MappingReport {
   /** what keeps its messages from being stored; undefined when nothing does */
   readonly fault: string | undefined

@@ -15,7 +15,7 @@ export interface PassDeps {
   readonly clock: { nowUs(): number; isTrusted(): boolean }
 }
 
-/** What a pass over a table has done. */
+/** Result of a pass over a table. */
 export interface PassResult {
   readonly removed: number
   /** rows that should go and were not sent yet, as far as it has looked */

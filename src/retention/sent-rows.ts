@@ -16,7 +16,7 @@ export interface SentDeps {
   readonly identity: Pick<FeedIdentity, 'tableUuid' | 'epoch'>
 }
 
-/** How far a feed is. */
+/** Position of a feed. */
 interface Reach {
   readonly feed: string
   readonly to: string

@@ -80,7 +80,7 @@ export interface NotedBus {
   readonly notedAtUs: number
 }
 
-/** How far the changes of a table are published. */
+/** Position up to which the changes of a table are published. */
 export interface PublishCursor {
   readonly tableId: number
   readonly change: number
@@ -95,7 +95,7 @@ export interface OutboxMessage {
   readonly isRetained: boolean
 }
 
-/** What the ingest of messages and readings keeps over restarts. */
+/** State of the ingest of messages and readings that outlasts restarts. */
 export interface IngestStore {
   /** Adds messages that could not be stored; beyond `maxRows` the oldest are removed. */
   addRejects(rejects: readonly Omit<Reject, 'seq'>[], maxRows: number): Promise<void>

@@ -158,7 +158,7 @@ export interface StoredTrigger {
   readonly missed: number
 }
 
-/** What the ingest of messages has noted of a broker. */
+/** Notes of the ingest of messages about a broker. */
 export interface StoredBroker {
   readonly name: string
   /** null before the first note */
@@ -171,7 +171,7 @@ export interface StoredBroker {
   readonly lastReason: string | null
 }
 
-/** What is noted of a Modbus bus. */
+/** Notes about a Modbus bus. */
 export interface StoredBus extends NotedBus {
   /** readings that could not be stored since an instant, of those that are kept */
   readonly recentRejects: number
@@ -211,7 +211,7 @@ export interface StoredMembership {
   readonly release: Pick<ProfileItem, 'state' | 'reason'> | null
 }
 
-/** What the gateway is in fleets: a member of one, and a hub. */
+/** Roles of the gateway in fleets: a member of one, and a hub. */
 export interface StoredFleet {
   /** null for none, and when it left */
   readonly membership: StoredMembership | null

@@ -1,3 +1,4 @@
+import type { CatalogRow } from './catalog-row.js'
 import type { Stored } from './columns/column-type.js'
 
 /** Value of a row of the state of a data directory. */
@@ -14,21 +15,9 @@ export interface MovedRead {
   readonly limit: number
 }
 
-/** Row of the catalogue of loader tables, see `records/catalog-row.ts`. */
-export interface MovedDefinition {
-  readonly table_id: number
-  readonly data_name: string
-  readonly table_name: string
-  readonly schema: string
-  /** JSON: the columns as they were defined */
-  readonly columns: string
-  /** JSON: names */
-  readonly unique_columns: string
-}
-
 /** A loader table with the numbers that were given in it. */
 export interface MovedTable {
-  readonly definition: MovedDefinition
+  readonly definition: CatalogRow
   readonly uuid: string
   /** µs UTC */
   readonly createdAtUs: number

@@ -12,7 +12,7 @@ export interface ThinRule {
   readonly to: { readonly keep: 'first' | 'last' } | { readonly into: string }
 }
 
-/** What becomes of old rows of a table. Null members are no limit. */
+/** Rules for old rows of a table. Null members are no limit. */
 export interface RetentionRule {
   /** rows whose end, or start where that is null, is older go */
   readonly ageDays: number | null

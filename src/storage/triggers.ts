@@ -1,4 +1,4 @@
-/** What starts a trigger. */
+/** Start of a trigger. */
 export type TriggerOn =
   | {
       readonly kind: 'schedule'
@@ -21,7 +21,7 @@ export type TriggerOn =
 /** Action for a start while the run before goes on. */
 export type TriggerOverlap = 'skip' | 'queue' | 'cancel'
 
-/** How far a trigger has come: starts up to there have had their run, or were told as missed. */
+/** Position of a trigger: starts up to there have had their run, or were told as missed. */
 export type TriggerMark =
   | { readonly atUs: number }
   | { readonly tableId: number; readonly change: number }
@@ -119,7 +119,7 @@ export interface TriggerStore {
   /** Begins a run. @param mark null leaves it as it is. @returns its number */
   begin(run: NewTriggerRun, mark: TriggerMark | null): Promise<number>
   note(seq: number, facts: TriggerRunFacts): Promise<void>
-  /** Tells of starts without a run. */
+  /** Notes starts without a run. */
   tell(told: TriggerTold, mark: TriggerMark | null): Promise<void>
   /** Ends the runs that an end of the gateway interrupted. @returns them */
   endInterrupted(nowUs: number): Promise<TriggerRun[]>

@@ -7,7 +7,7 @@ import { epochForm, readTime, type TimeForm } from './times.js'
 export const COLUMN_KINDS = ['int8', 'float8', 'bool', 'timestamptz', 'date', 'text'] as const
 export type ColumnKind = (typeof COLUMN_KINDS)[number]
 
-/** What the values of a column have in common. */
+/** Common traits of the values of a column. */
 export interface ColumnFacts {
   readonly source: string
   readonly kind: ColumnKind

@@ -11,7 +11,7 @@ export interface SharedKey {
   readonly key: string
 }
 
-/** What was found about a key. */
+/** Findings about a key. */
 export interface KeyCount {
   readonly columns: readonly string[]
   /** records whose key an earlier one has */

@@ -34,7 +34,7 @@ export type PlaceColumns =
   /** WKT, hex WKB or GeoJSON */
   | { readonly kind: 'text'; readonly source: string }
 
-/** How rows of a file become records of a table. */
+/** Plan by which rows of a file become records of a table. */
 export interface ImportPlan {
   /** columns that are stored, without those of time and place */
   readonly columns: PlanColumn[]

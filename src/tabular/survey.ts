@@ -9,7 +9,7 @@ const SAMPLE_ROWS = 20
 /** Records that are kept for a small map. */
 const MAP_RECORDS = 2000
 
-/** What a file holds. */
+/** Content of a file. */
 export interface FileSurvey {
   readonly rowCount: number
   readonly columns: readonly ColumnFacts[]
@@ -43,7 +43,7 @@ export async function surveyFile(file: RowFile, watched: Watched = {}): Promise<
   return { rowCount: collector.rowCount(), columns: collector.columns(), hasGeometry, sample }
 }
 
-/** What the records of a file are like. */
+/** Nature of the records of a file. */
 export interface RecordSurvey {
   readonly keys: readonly KeyCount[]
   /** records without a place */

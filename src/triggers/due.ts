@@ -16,7 +16,7 @@ export interface DueStart {
   readonly mark: TriggerMark | null
 }
 
-/** What is due of a trigger. */
+/** Due starts of a trigger. */
 export interface Due {
   /** starts without a run, and the mark after them */
   readonly told: { readonly row: Omit<TriggerTold, 'trigger'>; readonly mark: TriggerMark } | undefined

@@ -1,7 +1,7 @@
 import type { ModuleCall } from '../dataproc/call.js'
 import type { TriggerOn } from '../storage/triggers.js'
 
-/** What starts a trigger, and what its runs write. */
+/** Start of a trigger, and the tables that its runs write. */
 export interface TriggerEnds {
   readonly name: string
   readonly on: TriggerOn

@@ -186,7 +186,7 @@ async function startDue(
   return start.mark
 }
 
-/** Tells of all starts that are due that they were skipped. */
+/** Notes all starts that are due as skipped. */
 async function skip(store: TriggerStore, name: string, { told, start }: Due): Promise<TriggerMark | null> {
   const message = 'the run before went on'
   const dueAtUs = told?.row.dueAtUs ?? start?.atUs ?? 0

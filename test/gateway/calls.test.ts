@@ -1,7 +1,7 @@
 import t from 'tap'
 import { loadConfig } from '../../src/config/config.js'
 import { callDeps } from '../../src/gateway/calls.js'
-import { createRefusalSampler } from '../../src/gateway/refusals.js'
+import { createRefusalSampler } from '../../src/gateway/health/refusals.js'
 import { createLog } from '../../src/log.js'
 
 t.test('calls: lines of failed calls are sampled, those of damage are all written', async (t) => {

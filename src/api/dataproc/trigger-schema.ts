@@ -14,7 +14,7 @@ const Seconds = z.number().min(0).max(86_400)
 
 const MODEL_STATES = [10, 20, 30, 40] as const
 
-/** What starts a trigger: exactly one of its members. */
+/** Start of a trigger: exactly one of its members. */
 const On = z
   .union([
     z.strictObject({

@@ -104,7 +104,7 @@ async function* measureAll(
   }
 }
 
-/** What the figures depend on. */
+/** Circumstances of the figures. */
 function machineFacts({ version }: CliDeps): Record<string, string> {
   const [cpu] = os.cpus()
   return {

@@ -24,7 +24,7 @@ export interface BenchServer {
 const UNLIMITED = '1000000000'
 /** Ticks of the processor time in /proc, as Linux gives it to programs on every architecture. */
 const MS_PER_TICK = 10
-/** What the unit of the package sets for memory: the figures are those of an installation. */
+/** Settings of the package's unit for memory: the figures are those of an installation. */
 const UNIT_ENV = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', UV_THREADPOOL_SIZE: '2' }
 /** The single executable has this flag itself. */
 const NODE_FLAGS = ['--max-semi-space-size=1']

@@ -27,7 +27,7 @@ export interface PlanFlags extends PlaceFlags {
   encoding?: Encoding
 }
 
-/** How a file is imported, found by reading all of it first. */
+/** Plan of an import, found by reading all of the file first. */
 export interface PlannedImport {
   /** absent where the Features of the file are records as they are */
   readonly plan: ImportPlan | undefined

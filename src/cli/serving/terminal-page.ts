@@ -14,7 +14,7 @@ interface PageParts {
   readonly cwd: string
 }
 
-/** What a terminal shows when the gateway is ready: where it is, how to sign in, and one line to try. */
+/** Page that a terminal shows when the gateway is ready: its address, a way to sign in, and one line to try. */
 export function terminalPage({ url, link, apiKey, secret, sample, env, cwd }: PageParts): string {
   const rows: [string, string][] = [['Address', url]]
   if (link === null) rows.push(['Console', `${url}/console/`])

@@ -18,7 +18,7 @@ export interface Schema {
 
 const DEEPEST = 6
 
-/** What is on the gateway, for examples that work as they are. */
+/** Names of things on the gateway, for examples that work as they are. */
 export interface ExampleFacts {
   /** points on a served map: lng, lat */
   readonly points: readonly (readonly [number, number])[]

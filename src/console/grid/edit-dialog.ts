@@ -9,7 +9,7 @@ export interface EditField {
   readonly hint: string
 }
 
-/** What a form for a row shows and does. */
+/** Content and actions of a form for a row. */
 interface EditDialog {
   /** values that stay as they are */
   readonly key: readonly (readonly [name: string, text: string])[]

@@ -10,7 +10,7 @@ export interface Filter {
   readonly value: string
 }
 
-/** What a grid shows; it is kept in the address. */
+/** View of a grid; it is kept in the address. */
 export interface GridState {
   /** a column, `-column` for descending; empty for the order of the source */
   readonly sort: string

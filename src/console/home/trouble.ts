@@ -3,13 +3,13 @@ import { request } from '../core/rpc.js'
 import { type FeedInfo, readFeeds } from '../feeds/read.js'
 import { readOpenTransfers, type TransferInfo } from '../models/read.js'
 
-/** What needs a look, and the page that shows more of it. */
+/** Trouble that needs a look, and the page that shows more of it. */
 export interface Trouble {
   readonly text: string
   readonly href: string
 }
 
-/** What is known of the gateway's troubles. */
+/** Knowledge about the gateway's troubles. */
 export interface TroubleReport {
   readonly found: readonly Trouble[]
   /** parts that could not be read, for want of a right or because of a fault */

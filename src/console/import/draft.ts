@@ -2,7 +2,7 @@ import type { ColumnFacts, ColumnKind } from '../../tabular/columns.js'
 import type { ImportPlan, PlaceColumns, PlanColumn, TimeColumn } from '../../tabular/plan.js'
 import { planWith } from '../../tabular/plan.js'
 
-/** What the user has decided about the columns of a file so far. */
+/** Decisions of the user about the columns of a file so far. */
 export interface Draft {
   start: TimeColumn | undefined
   end: TimeColumn | undefined

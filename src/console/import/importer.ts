@@ -102,7 +102,7 @@ function readingProgress(file: File, cancel: () => void) {
   }
 }
 
-/** What is wrong with a file, with the choices that may help. */
+/** Fault of a file, with the choices that may help. */
 function refusal(error: unknown, choices: FileChoices, again: (next: FileChoices) => void): HTMLElement {
   const fields = isFileFault(error) ? helpfulFields(error, choices, again) : []
   const text = isFileFault(error) ? fileFaultText(error) : faultText(error)

@@ -3,7 +3,7 @@ import { h } from '../core/dom.js'
 import { formatNumber, t } from '../core/i18n.js'
 import type { LookedAt } from './look.js'
 
-/** What the user should know about a file before it is imported. */
+/** Notes for the user about a file before it is imported. */
 export function fileNotes(
   { survey, file }: LookedAt,
   { badPlaces, nowhere }: RecordSurvey,

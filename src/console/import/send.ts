@@ -14,7 +14,7 @@ export interface Counters {
   count_duplicate: number
 }
 
-/** How an import ended. */
+/** Outcome of an import. */
 export interface Sent {
   readonly isDone: boolean
   /** records that the gateway has taken */

@@ -26,7 +26,7 @@ type Live = Record<'live' | 'now', () => void>
 
 type CreateView = (box: HTMLElement, events: MapEvents) => MapView
 
-/** What the page shows, and how it is opened once more. */
+/** State of the page, and the way to open it once more. */
 interface MapData {
   readonly maps: readonly ServedMap[]
   readonly tables: readonly TableInfo[]

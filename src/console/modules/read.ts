@@ -1,6 +1,6 @@
 import { call } from '../core/rpc.js'
 
-/** What starts a trigger: exactly one of its members is there, beside those that belong to it. */
+/** Start of a trigger: exactly one of its members is there, beside those that belong to it. */
 export interface TriggerOn {
   schedule?: string
   time_zone?: string

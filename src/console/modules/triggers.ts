@@ -127,7 +127,7 @@ function soft(text: string): HTMLElement {
   return h('div', { class: 'soft small' }, text)
 }
 
-/** What a run said, folded behind its reason. */
+/** Output of a run, folded behind its reason. */
 function saidOf({ message, last_lines: lines }: RunInfo): HTMLElement {
   if (lines === null) return prose(message ?? '')
   return h(

@@ -1,6 +1,6 @@
 import type { ChangedRow } from '../../storage/tables.js'
 
-/** What the header and the second line of a batch tell of its rows: equal ones in a row are told together. */
+/** Facts on rows in the header and the second line of a batch: equal ones in a row are told together. */
 export interface RowRuns {
   /** origins of consecutive rows, with their numbers */
   readonly origins: readonly [origin: string, rows: number][]

@@ -13,7 +13,7 @@ export const PIECE_VALUES = 128
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [OPEN, CLOSE] = [0x5b, 0x5d]
-/** How far each byte leads into an array or object, or out of it. */
+/** Levels by which each byte leads into an array or object, or out of it. */
 const STEP = new Int8Array(256)
 for (const byte of Buffer.from('[{')) STEP[byte] = 1
 for (const byte of Buffer.from(']}')) STEP[byte] = -1

@@ -101,7 +101,7 @@ function takeOver(deps: SenderDeps, state: FeedState, record: FeedRecord): void 
   }
 }
 
-/** What was looked at without a row is looked at again; an upstream is told of the condition. */
+/** Looks again at changes that were looked at without a row; an upstream is told of the condition. */
 function changeConds(state: FeedState): void {
   if (state.record.direction === 'down') {
     state.session = undefined

@@ -23,7 +23,7 @@ interface SumsAsked {
   readonly after?: number | undefined
 }
 
-/** What the upstream gives, of one state of its table. */
+/** Sums that the upstream gives, of one state of its table. */
 type Given = TableAnswer & Required<Pick<TableAnswer, 'sums'>> & Pick<SumsAsked, 'after'>
 
 /**

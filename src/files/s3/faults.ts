@@ -30,7 +30,7 @@ export function isPassing(error: unknown): boolean {
 /** Codes of S3 that pass though their status is below 500. */
 const PASSING_CODES: readonly string[] = ['RequestTimeout', 'SlowDown', 'BadDigest', 'IncompleteBody']
 
-/** What an operator is to expect of codes of S3. */
+/** Meaning of codes of S3 for an operator. */
 const EXPECTED: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: 'expected an access key that the store knows',
   SignatureDoesNotMatch: 'expected the secret of this access key, and the region of the store',

@@ -12,7 +12,7 @@ import { createFeedInbox } from '../../storage/postgres/feeds/inbox.js'
 import { createTableDigests } from '../../storage/postgres/feeds/table-digests.js'
 import type { PostgresState } from '../../storage/postgres/state.js'
 import type { TableDefinition } from '../../storage/tables.js'
-import { pauseFor } from '../feed-sums.js'
+import { pauseFor } from '../exchange/feed-sums.js'
 import { notOnHub } from './apis.js'
 import type { HubTables } from './tables.js'
 

@@ -20,9 +20,9 @@ import { createUploads } from '../../models/uploads.js'
 import type { PostgresState } from '../../storage/postgres/state.js'
 import type { SweepLease } from '../../storage/sweep-lease.js'
 import { FL_PATH, MODEL_STORE_PATH } from '../../sync/peer.js'
-import { announce, modelUploads, peerFacts, resumableUploads } from '../model-files.js'
-import { signaturePolicy } from '../models.js'
-import { createNameLimit } from '../name-limit.js'
+import { announce, modelUploads, peerFacts, resumableUploads } from '../exchange/model-files.js'
+import { signaturePolicy } from '../exchange/models.js'
+import { createNameLimit } from '../rows/name-limit.js'
 import { notOnHub } from './apis.js'
 
 interface HubModelsOptions {

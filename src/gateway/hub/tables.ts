@@ -28,8 +28,8 @@ import { loaderJobs } from '../../tables/jobs.js'
 import { createLoader, type Loader } from '../../tables/loader.js'
 import { callsHere, readsHere } from '../../worker/calls-here.js'
 import type { Readers } from '../../worker/reader-pool.js'
-import { withNameLimit } from '../name-limit.js'
-import { ogcReads } from '../ogc.js'
+import { withNameLimit } from '../rows/name-limit.js'
+import { ogcReads } from '../rows/ogc.js'
 import { notOnHub } from './apis.js'
 
 interface HubTablesOptions {

@@ -1,6 +1,6 @@
 import type { DiskForecast } from '../../files/disk-forecast.js'
 import type { Family } from '../../http/metrics.js'
-import type { RetentionServices } from '../retention.js'
+import type { RetentionServices } from '../rows/retention.js'
 import { counter, gauge } from './family.js'
 
 /** Returns the families of old rows that go. */

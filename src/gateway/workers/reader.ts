@@ -23,7 +23,7 @@ import { createFeatureSources } from '../../storage/sqlite/features/sources.js'
 import { createTableReader } from '../../storage/sqlite/tables/reader.js'
 import { throwIfCancelled } from '../../worker/host.js'
 import { type ReadHandler, type ReadSession, serveReads } from '../../worker/read-host.js'
-import { ogcReads } from '../ogc.js'
+import { ogcReads } from '../rows/ogc.js'
 import { yieldToMain } from './priority.js'
 
 /** Data that the main thread hands to this thread at its start. */

@@ -6,7 +6,7 @@ import type { Misfit } from './time.js'
 /** Form of a payload. */
 export type PayloadForm = 'json' | 'csv' | 'number' | 'text'
 
-/** How the line of a CSV payload is read. */
+/** Form of the line of a CSV payload. */
 export interface CsvForm {
   readonly separator: string
   /** names of its fields, in their order */

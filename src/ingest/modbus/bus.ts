@@ -12,7 +12,7 @@ import { type BusConnection, type ConnectionDeps, createConnection } from './con
 import { createDevice, type Device, type Reading } from './device.js'
 import { createRowQueue, type RowQueue } from './row-queue.js'
 
-/** What buses need of the gateway. */
+/** Parts of the gateway that buses need. */
 export interface BusDeps extends ConnectionDeps {
   readonly settings: Config['ingest']
   readonly loader: Pick<Loader, 'add'>

@@ -1,6 +1,6 @@
 import { MOST_BITS, MOST_REGISTERS, REGISTER_TYPES, type RegisterSettings } from '../../config/modbus.js'
 
-/** What one request reads: registers of 16 bits, or bits. */
+/** Range of one request: registers of 16 bits, or bits. */
 export interface Block {
   readonly kind: RegisterSettings['kind']
   readonly address: number

@@ -24,7 +24,7 @@ export interface ClientOptions extends SessionOptions {
   onState(): void
 }
 
-/** How a client is connected. */
+/** State of a client's connection. */
 export interface ClientState {
   readonly isConnected: boolean
   /** why it is not, or was last not, connected; null before the first failure */

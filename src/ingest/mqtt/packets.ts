@@ -31,7 +31,7 @@ export interface Connack {
   readonly limits: BrokerLimits
 }
 
-/** What a broker allows; the defaults of the protocol where it names nothing. */
+/** Limits of a broker; the defaults of the protocol where it names none. */
 export interface BrokerLimits {
   /** most publications of the client that are not acknowledged */
   readonly receiveMaximum: number

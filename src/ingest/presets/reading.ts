@@ -1,6 +1,6 @@
 import type { Misfit } from '../mapping/time.js'
 
-/** What one message says of one instant, in the form that all presets share. */
+/** Reading of one instant in one message, in the form that all presets share. */
 export interface Reading {
   readonly device: string
   /** identifies the message when it comes again; null where the form has nothing that does */

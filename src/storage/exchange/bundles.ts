@@ -75,7 +75,7 @@ export interface ModelReceipt {
   readonly answer: string
 }
 
-/** How much of a citation of another node is here. */
+/** Part of a citation of another node that is here. */
 export interface CitationNews {
   readonly longForm: string
   /** SHA-256 of its canonical text */

@@ -104,7 +104,7 @@ export interface InstalledFile {
   readonly stamp: string
 }
 
-/** What profiles installed on this gateway. */
+/** Items that profiles installed on this gateway. */
 export interface InstalledFiles {
   list(): Promise<InstalledFile[]>
   note(file: InstalledFile): Promise<void>

@@ -1,17 +1,6 @@
 import { AppError, invalidParams } from '../../errors.js'
+import type { CatalogRow } from '../catalog-row.js'
 import { type Column, type LoaderTable, RESERVED_COLUMNS } from '../tables.js'
-
-/** Row of the catalogue of loader tables. */
-export interface CatalogRow {
-  readonly table_id: number
-  readonly data_name: string
-  readonly table_name: string
-  readonly schema: string
-  /** JSON: the columns as they were defined */
-  readonly columns: string
-  /** JSON: names */
-  readonly unique_columns: string
-}
 
 /** Returns `<data_name>_tbl_0`. */
 export function tableNameOf(dataName: string): string {

@@ -11,7 +11,7 @@ type Point = readonly [number, number]
 /** Part of the height and width of a route that is shown around it: a way around risk leaves the box of its ends. */
 const MARGIN = 0.25
 
-/** What concerns the map below the overlays: the choice between several, and the search of its places. */
+/** Controls of the map below the overlays: the choice between several, and the search of its places. */
 export function baseMaps(
   maps: readonly ServedMap[],
   view: MapView,

@@ -71,7 +71,7 @@ export function drawPanel(view: MapView, tables: readonly TableInfo[], onSaved: 
   }
 }
 
-/** What is asked of an area besides its corners. */
+/** Fields of an area besides its corners. */
 function areaInputs(tables: readonly TableInfo[]) {
   const { levelColumn } = facts()
   const drawn = tables.filter((table) => isDrawn(table, levelColumn)).map(({ data_name }) => data_name)

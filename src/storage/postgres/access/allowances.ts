@@ -1,6 +1,6 @@
 import type { PostgresDb } from '../connection/database.js'
 
-/** What a process took from allowances with the same limit. */
+/** Use of allowances with the same limit by one process. */
 interface TakenAllowances {
   readonly perMinute: number
   /** owner → amount */

@@ -23,7 +23,7 @@ export interface Rows {
   once<Row>(text: string, ...values: Value[]): Promise<Row[]>
 }
 
-/** What a transaction knows of its earlier attempts. */
+/** Knowledge of a transaction about its earlier attempts. */
 export interface Attempt {
   /**
    * true when an earlier attempt may have been committed: the connection was lost before the answer. Rows of this

@@ -126,7 +126,7 @@ async function readAll(rows: Iterable<ReceivedRow>): Promise<ReceivedRow[]> {
   return all
 }
 
-/** What became of a batch. */
+/** Outcome of a batch. */
 type Outcome = { readonly written: number | undefined } | { readonly fault: AppError }
 
 /** Stores batches and answers them. Never rejects. */

@@ -8,13 +8,13 @@ import { CURSORS, PLAIN_TABLES } from './plain-tables.js'
 import { findMove, type Move, noteMove } from './progress.js'
 import { compareTable, moveTable } from './rows.js'
 
-/** What a schema holds before a move. */
+/** Content of a schema before a move. */
 export interface MoveTarget {
   readonly nodeId: string | undefined
   readonly move: Move | undefined
 }
 
-/** What long work reports. */
+/** Listener of long work, which may end it. */
 export interface MoveWork {
   onRows(count: number): void
   throwIfStopped(): void

@@ -6,7 +6,7 @@ const PREFIX = 'move:'
 /** Note of the move itself: JSON of `Move`. */
 const MOVE = 'moved_from'
 
-/** What a hub was made of. */
+/** Origin of a hub that was made by a move. */
 export interface Move {
   /** node id, which the hub goes on with */
   readonly node: string

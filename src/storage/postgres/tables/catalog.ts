@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { alreadyRegistered, type CatalogRow, tableNameOf, toTable } from '../../records/catalog-row.js'
+import type { CatalogRow } from '../../catalog-row.js'
+import { alreadyRegistered, tableNameOf, toTable } from '../../records/catalog-row.js'
 import { droppedMeanwhile } from '../../records/read-records.js'
 import type { LoaderTable, TableDefinition, TableRef } from '../../tables.js'
 import type { PostgresDb, Rows } from '../connection/database.js'

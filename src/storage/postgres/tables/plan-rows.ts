@@ -50,10 +50,10 @@ export interface Numbers {
   readonly lastChange: number
 }
 
-/** What became of a row: its key was new, or it overrode the row of its key, or that row stayed as it was. */
+/** Outcome for a row: its key was new, or it overrode the row of its key, or that row stayed as it was. */
 export type Outcome = 'insert' | 'update' | 'skip'
 
-/** What a set of rows becomes. */
+/** Plan for a set of rows. */
 export interface RowsPlan {
   readonly planned: readonly PlannedRow[]
   /** one for each row, up to the refused one */
@@ -63,7 +63,7 @@ export interface RowsPlan {
   readonly refused: number | undefined
 }
 
-/** What to do with a row whose key exists; `news` overrides unless the stored row is newer, or the same. */
+/** Treatment of a row whose key exists; `news` overrides unless the stored row is newer, or the same. */
 export type OnDuplicate = 'override' | 'skip' | 'error' | 'news'
 
 /**

@@ -13,7 +13,7 @@ import type { Batch } from './read-batch.js'
 import { createRowWriter, type RowWriter, type WriteMark } from './row-writer.js'
 import { lockTable, type TableState } from './table-state.js'
 
-/** What the writes of one process depend on. */
+/** Parts that the writes of one process depend on. */
 export interface WriteContext {
   readonly db: PostgresDb
   readonly catalog: Catalog
@@ -149,7 +149,7 @@ async function isWritten(
   return (await rows.get(sql, tableId, writer, writeId)) !== undefined
 }
 
-/** What a call writes with. */
+/** Table, state and options that a call writes with. */
 export interface CallWriting {
   readonly table: LoaderTable
   readonly state: TableState

@@ -26,7 +26,7 @@ export interface WriteMark {
   readonly writeId: string
 }
 
-/** What a writer of rows depends on. */
+/** Parts that a writer of rows depends on. */
 export interface WriterOptions {
   /** the table as it is, with all of its columns */
   readonly table: LoaderTable

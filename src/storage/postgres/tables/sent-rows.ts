@@ -29,7 +29,7 @@ export interface SentRows {
   readonly rows: Iterable<SentRow>
 }
 
-/** What rows of another node are written with. */
+/** Table and state that rows of another node are written with. */
 interface SentRowsContext {
   /** the table as it is, with all of its columns */
   readonly table: LoaderTable

@@ -8,7 +8,7 @@ import { createOrigins, type Origins } from './origins.js'
 import { createPuts } from './put-together.js'
 import { type Batch, createBatch } from './read-batch.js'
 
-/** What all that one process does with loader tables shares. */
+/** Parts shared by all work of one process on loader tables. */
 export interface TablesContext {
   readonly db: PostgresDb
   readonly catalog: Catalog

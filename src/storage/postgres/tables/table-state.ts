@@ -2,7 +2,7 @@ import { droppedMeanwhile } from '../../records/read-records.js'
 import type { TableRef } from '../../tables.js'
 import type { Attempt, Rows } from '../connection/database.js'
 
-/** What each write of a table changes. Who has locked it is the only writer of the table until the commit. */
+/** State that each write of a table changes. Who has locked it is the only writer of the table until the commit. */
 export interface TableState {
   readonly columnCount: number
   /** largest row id that was given */

@@ -11,7 +11,7 @@ const OF_TABLES = [
   ...['loader_removed_day', 'feed_cursor'],
 ]
 
-/** What an archive holds. */
+/** Content of an archive. */
 export interface Archive {
   readonly datasets: number
   readonly citations: number

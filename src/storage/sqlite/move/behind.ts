@@ -1,6 +1,6 @@
 import { type Db, statement } from '../connection/database.js'
 
-/** What a hub on engines has no place for: a query of its number, and the text behind the number. */
+/** Data that a hub on engines has no place for: a query of its number, and the text behind the number. */
 const STATE: readonly (readonly [sql: string, text: string])[] = [
   [
     `SELECT count(*) FROM fleet_membership WHERE state <> 'left'`,

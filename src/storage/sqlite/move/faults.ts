@@ -12,7 +12,7 @@ export function findFaults(data: Db, tables: readonly MovedTable[]): string[] {
   return [...pendingCitations(data), ...longKeys(data, tables)]
 }
 
-/** What is only read gets no checksum any more. */
+/** Finds citations without a checksum: nothing computes it in an archive that is only read. */
 function pendingCitations(data: Db): string[] {
   const sql = 'SELECT count(*) FROM citation WHERE checksum IS NULL OR page_digests IS NULL'
   const count = Number(statement(data, sql).pluck().get())

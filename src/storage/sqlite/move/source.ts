@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { CatalogRow } from '../../catalog-row.js'
 import { storedBytes } from '../../columns/value-size.js'
 import { KEY_FINGERPRINT } from '../../keyring.js'
 import type {
@@ -10,7 +11,6 @@ import type {
   MovedValue,
   MoveSource,
 } from '../../move.js'
-import type { CatalogRow } from '../../records/catalog-row.js'
 import { DATA_MIGRATIONS } from '../connection/data-migrations.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { openFile } from '../connection/open-file.js'

@@ -27,7 +27,7 @@ export interface ThinnedRow {
   readonly values: readonly Stored[]
 }
 
-/** What is done with the rows of an interval. */
+/** Work on the rows of an interval. */
 export interface ThinAction {
   /** columns that it reads */
   readonly columns: readonly string[]
@@ -47,7 +47,7 @@ interface Stretch {
   readonly untilUs: bigint
 }
 
-/** How far a pass over a table is. */
+/** Position of a pass over a table. */
 export interface ThinPass {
   readonly action: ThinAction
   /** stretches that are left; the last one is that of new intervals */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../../../errors.js'
-import { alreadyRegistered, type CatalogRow, tableNameOf, toTable } from '../../records/catalog-row.js'
+import type { CatalogRow } from '../../catalog-row.js'
+import { alreadyRegistered, tableNameOf, toTable } from '../../records/catalog-row.js'
 import type { LoaderTable, TableDefinition } from '../../tables.js'
 import { type Db, forgetStatements, statement } from '../connection/database.js'
 import { createTableSql, dropTableSql } from './ddl.js'
