@@ -302,7 +302,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // the wire
   rpc: [],
   auth: ['rpc'], // types of scopes
-  http: ['http/server', 'auth', 'rpc'],
+  http: ['http/bodies', 'http/server', 'auth', 'rpc'],
+  'http/bodies': [], // bytes of answers: streams, compression, tags
+  'http/routes': ['http', 'http/bodies', 'http/server', 'auth', 'rpc'], // calls and data
+  'http/tiles': ['http', 'http/bodies'],
+  'http/pages': ['http', 'http/bodies', 'http/server', 'rpc'], // what people and monitors read
   'http/server': ['rpc'], // sockets and limits below the routes
   'http/model-files': ['http', 'http/server', 'auth', 'rpc'],
   'http/openapi': ['rpc'],

@@ -2,8 +2,8 @@ import { type AppError, ERRORS, retryAfterS, toAppError } from '../errors.js'
 import type { Answer } from '../rpc/dispatch.js'
 import { errorText, type RequestId, toRpcError } from '../rpc/envelope.js'
 import { isWhole, type Piece, type WholePiece, whenOver } from '../rpc/pieces.js'
-import { bodyStream, type StreamOptions } from './body-stream.js'
-import type { Compressor } from './compress.js'
+import { bodyStream, type StreamOptions } from './bodies/body-stream.js'
+import type { Compressor } from './bodies/compress.js'
 
 export type HeaderRecord = Readonly<Record<string, string>>
 

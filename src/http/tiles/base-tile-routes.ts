@@ -1,12 +1,12 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { Hono } from 'hono'
-import { acceptsGzip } from './accepts-gzip.js'
-import { documentResponse, respond } from './answer.js'
-import { admit, type CallDeps, endSignal, refusingFaults } from './calls.js'
-import { namesTag } from './entity-tag.js'
-import type { HttpContext, HttpEnv } from './env.js'
-import { refuseOtherMethods } from './refuse-methods.js'
+import { documentResponse, respond } from '../answer.js'
+import { acceptsGzip } from '../bodies/accepts-gzip.js'
+import { namesTag } from '../bodies/entity-tag.js'
+import { admit, type CallDeps, endSignal, refusingFaults } from '../calls.js'
+import type { HttpContext, HttpEnv } from '../env.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 import { addressOfTile, TILE_TYPE, type TileAddress, tileHeaders } from './tile-address.js'
 
 /** Facts of a base map for its TileJSON. */

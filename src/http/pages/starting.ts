@@ -1,8 +1,8 @@
 import { Hono } from 'hono'
-import { AppError } from '../errors.js'
-import { refusalResponse } from './answer.js'
-import { aliveResponse, type PartState, readyResponse } from './health-routes.js'
-import { requestIdOf } from './server/request-id.js'
+import { AppError } from '../../errors.js'
+import { refusalResponse } from '../answer.js'
+import { aliveResponse, type PartState, readyResponse } from '../health-routes.js'
+import { requestIdOf } from '../server/request-id.js'
 
 const START: PartState = {
   part: 'start',

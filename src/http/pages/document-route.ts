@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Hono } from 'hono'
-import { acceptsGzip } from './accepts-gzip.js'
-import { respond } from './answer.js'
-import { namesTag } from './entity-tag.js'
-import type { HttpEnv } from './env.js'
-import { refuseOtherMethods } from './refuse-methods.js'
+import { respond } from '../answer.js'
+import { acceptsGzip } from '../bodies/accepts-gzip.js'
+import { namesTag } from '../bodies/entity-tag.js'
+import type { HttpEnv } from '../env.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 
 /** A shorter document is not compressed: it fits one packet in any case. */
 const MIN_PACKED_BYTES = 1400

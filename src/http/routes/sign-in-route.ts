@@ -1,11 +1,11 @@
 import type { Hono } from 'hono'
-import { AppError } from '../errors.js'
-import { documentResponse } from './answer.js'
-import { type CallDeps, refusingFaults } from './calls.js'
-import { addressOf, type HttpContext, type HttpEnv } from './env.js'
-import { tooManyFailures } from './rate-limit.js'
-import { readBody } from './read-body.js'
-import { refuseOtherMethods } from './refuse-methods.js'
+import { AppError } from '../../errors.js'
+import { documentResponse } from '../answer.js'
+import { type CallDeps, refusingFaults } from '../calls.js'
+import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
+import { tooManyFailures } from '../rate-limit.js'
+import { readBody } from '../read-body.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 
 /** Session that a code has opened. */
 interface OpenedSession {

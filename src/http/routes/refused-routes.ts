@@ -1,8 +1,8 @@
 import type { Hono } from 'hono'
-import type { AppError } from '../errors.js'
-import type { Scope } from '../rpc/define-method.js'
-import { admit, type CallDeps, refusingFaults } from './calls.js'
-import type { HttpEnv } from './env.js'
+import type { AppError } from '../../errors.js'
+import type { Scope } from '../../rpc/define-method.js'
+import { admit, type CallDeps, refusingFaults } from '../calls.js'
+import type { HttpEnv } from '../env.js'
 
 /** Path that is known and not served. */
 export interface RefusedRoute {

@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
-import { documentResponse, respond } from './answer.js'
-import { admit, type CallDeps, endSignal, refusingFaults } from './calls.js'
-import { namesTag } from './entity-tag.js'
-import type { HttpContext, HttpEnv } from './env.js'
-import { refuseOtherMethods } from './refuse-methods.js'
+import { documentResponse, respond } from '../answer.js'
+import { namesTag } from '../bodies/entity-tag.js'
+import { admit, type CallDeps, endSignal, refusingFaults } from '../calls.js'
+import type { HttpContext, HttpEnv } from '../env.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 import { addressOfTile, TILE_TYPE, type TileAddress, tileHeaders } from './tile-address.js'
 
 interface TileRouteDeps<C> {

@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { call, HEADERS, KEY, PATH, post, SECRET, startTransport } from '../support/transport.js'
+import { call, HEADERS, KEY, PATH, post, SECRET, startTransport } from '../../support/transport.js'
 
 t.test(
   'stream: a long result is streamed whole; a source that fails on the way breaks the transfer and is logged',

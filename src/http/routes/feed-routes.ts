@@ -1,12 +1,12 @@
 import type { Hono } from 'hono'
-import type { Caller } from '../auth/caller.js'
-import { AppError } from '../errors.js'
-import { jsonResponse, respond } from './answer.js'
-import { admit, type CallDeps, endSignal, refusingFaults, streamOptions } from './calls.js'
-import type { HttpContext, HttpEnv } from './env.js'
-import { bodyBytes, takeGrowing } from './memory.js'
-import { readBody } from './read-body.js'
-import { refuseOtherMethods } from './refuse-methods.js'
+import type { Caller } from '../../auth/caller.js'
+import { AppError } from '../../errors.js'
+import { jsonResponse, respond } from '../answer.js'
+import { admit, type CallDeps, endSignal, refusingFaults, streamOptions } from '../calls.js'
+import type { HttpContext, HttpEnv } from '../env.js'
+import { bodyBytes, takeGrowing } from '../memory.js'
+import { readBody } from '../read-body.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 
 interface FeedRouteDeps<C> {
   readonly calls: CallDeps<C>

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import t from 'tap'
-import { call, HEADERS, KEY, PATH, post, raw, SECRET, startTransport } from '../support/transport.js'
+import { call, HEADERS, KEY, PATH, post, raw, SECRET, startTransport } from '../../support/transport.js'
 
 t.test('rpc: a call is answered with 200 and carries a request id', async (t) => {
   const { port } = await startTransport(t)

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
-import { AppError } from '../errors.js'
-import { refusalResponse } from './answer.js'
-import type { HttpEnv } from './env.js'
+import { AppError } from '../../errors.js'
+import { refusalResponse } from '../answer.js'
+import type { HttpEnv } from '../env.js'
 
 /** Adds the paths of the alert API, which the edge variant does not have: they answer 501. */
 export function addAlertRoutes(app: Hono<HttpEnv>): void {

@@ -1,12 +1,12 @@
 import type { Hono } from 'hono'
-import { isAllowed } from '../auth/caller.js'
-import { AppError, ERRORS, toAppError } from '../errors.js'
-import { discard, isWhole, type Piece, resultPiece, whenOver } from '../rpc/pieces.js'
-import { streamed } from '../rpc/result.js'
-import { contentResponse, type HeaderRecord, refusalHeaders, respond } from './answer.js'
-import { type CallDeps, endSignal, refusingFaults, signIn, streamOptions } from './calls.js'
-import { addressOf, type HttpContext, type HttpEnv } from './env.js'
-import { takeStream } from './memory.js'
+import { isAllowed } from '../../auth/caller.js'
+import { AppError, ERRORS, toAppError } from '../../errors.js'
+import { discard, isWhole, type Piece, resultPiece, whenOver } from '../../rpc/pieces.js'
+import { streamed } from '../../rpc/result.js'
+import { contentResponse, type HeaderRecord, refusalHeaders, respond } from '../answer.js'
+import { type CallDeps, endSignal, refusingFaults, signIn, streamOptions } from '../calls.js'
+import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
+import { takeStream } from '../memory.js'
 
 interface OgcRequest {
   segments: readonly string[]

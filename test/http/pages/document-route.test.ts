@@ -1,6 +1,6 @@
 import t from 'tap'
-import { AppError } from '../../src/errors.js'
-import { call, post, startTransport } from '../support/transport.js'
+import { AppError } from '../../../src/errors.js'
+import { call, post, startTransport } from '../../support/transport.js'
 
 t.test('document: a fault of its maker is a refusal, out of disk 507 with Retry-After', async (t) => {
   const document = () => {

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { type Caller, isAllowed, requireScope } from '../auth/caller.js'
+import { type Caller, isAllowed, requireScope } from '../../auth/caller.js'
 import {
   type Answer,
   type Api,
@@ -8,15 +8,15 @@ import {
   DISCOVER,
   type Dispatch,
   dispatch,
-} from '../rpc/dispatch.js'
-import { type Piece, resultPiece } from '../rpc/pieces.js'
-import { readExactAgain, readJsonInTurn } from '../rpc/read-json.js'
-import { answerResponse, jsonResponse, problemResponse } from './answer.js'
-import { type CallDeps, dispatchOf, refusingFaults, signIn, streamOptions } from './calls.js'
-import { type HttpContext, type HttpEnv, hasCredentials } from './env.js'
-import { bodyBytes, SMALL_BODY_BYTES, takeBody } from './memory.js'
-import { type BodyLimits, readBody, requireJson } from './read-body.js'
-import { refuseOtherMethods } from './refuse-methods.js'
+} from '../../rpc/dispatch.js'
+import { type Piece, resultPiece } from '../../rpc/pieces.js'
+import { readExactAgain, readJsonInTurn } from '../../rpc/read-json.js'
+import { answerResponse, jsonResponse, problemResponse } from '../answer.js'
+import { type CallDeps, dispatchOf, refusingFaults, signIn, streamOptions } from '../calls.js'
+import { type HttpContext, type HttpEnv, hasCredentials } from '../env.js'
+import { bodyBytes, SMALL_BODY_BYTES, takeBody } from '../memory.js'
+import { type BodyLimits, readBody, requireJson } from '../read-body.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 
 /** Reads the bodies of a path and answers them. */
 export interface BodyAnswerer<C> {

@@ -1,11 +1,11 @@
 import type { Hono } from 'hono'
-import type { Caller } from '../auth/caller.js'
-import { AppError } from '../errors.js'
-import { describeFound } from '../messages/fault-text.js'
-import { admit, type CallDeps, refusingFaults } from './calls.js'
-import type { HttpEnv } from './env.js'
-import { refuseOtherMethods } from './refuse-methods.js'
-import { type Downloadable, sendFile } from './send-file.js'
+import type { Caller } from '../../auth/caller.js'
+import { AppError } from '../../errors.js'
+import { describeFound } from '../../messages/fault-text.js'
+import { admit, type CallDeps, refusingFaults } from '../calls.js'
+import type { HttpEnv } from '../env.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
+import { type Downloadable, sendFile } from '../send-file.js'
 
 const FLEET_FILE_PATH = '/api/v2/fleet/files/:sha256'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { raw, startTransport } from '../support/transport.js'
+import { raw, startTransport } from '../../support/transport.js'
 
 t.test('alert: a WebSocket handshake for alerts gets 501 with a body', async (t) => {
   const { port } = await startTransport(t)

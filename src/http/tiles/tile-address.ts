@@ -1,6 +1,6 @@
-import { AppError } from '../errors.js'
-import type { HeaderRecord } from './answer.js'
-import type { HttpContext } from './env.js'
+import { AppError } from '../../errors.js'
+import type { HeaderRecord } from '../answer.js'
+import type { HttpContext } from '../env.js'
 
 /** Place of a tile in the pyramid of a map. */
 export interface TileAddress {

@@ -2,9 +2,9 @@ import { promisify } from 'node:util'
 import { gunzip, zstdDecompress } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { answerResponse } from '../../src/http/answer.js'
-import { type Compression, createCompressions } from '../../src/http/compress.js'
-import { call, HEADERS, PATH, startTransport } from '../support/transport.js'
+import { answerResponse } from '../../../src/http/answer.js'
+import { type Compression, createCompressions } from '../../../src/http/bodies/compress.js'
+import { call, HEADERS, PATH, startTransport } from '../../support/transport.js'
 
 const unpack = { gzip: promisify(gunzip), zstd: promisify(zstdDecompress) }
 

@@ -1,11 +1,11 @@
 import type { Hono } from 'hono'
-import { AppError } from '../errors.js'
-import { acceptsGzip } from './accepts-gzip.js'
-import { redirectResponse, refusalResponse, respond } from './answer.js'
+import { AppError } from '../../errors.js'
+import { redirectResponse, refusalResponse, respond } from '../answer.js'
+import { acceptsGzip } from '../bodies/accepts-gzip.js'
+import { namesTag } from '../bodies/entity-tag.js'
+import type { HttpContext, HttpEnv } from '../env.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 import { addDocumentRoute, withTag } from './document-route.js'
-import { namesTag } from './entity-tag.js'
-import type { HttpContext, HttpEnv } from './env.js'
-import { refuseOtherMethods } from './refuse-methods.js'
 
 interface ConsoleDeps {
   /** settings that the page needs before sign-in */

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Hono } from 'hono'
-import type { Caller } from '../auth/caller.js'
-import { AppError, messageOf } from '../errors.js'
-import { parseSafe } from '../json/exact-json.js'
-import { commonHeaders } from './answer.js'
-import { admit, type CallDeps, endSignal, refusingFaults } from './calls.js'
-import type { HttpContext, HttpEnv } from './env.js'
-import { refuseOtherMethods } from './refuse-methods.js'
+import type { Caller } from '../../auth/caller.js'
+import { AppError, messageOf } from '../../errors.js'
+import { parseSafe } from '../../json/exact-json.js'
+import { commonHeaders } from '../answer.js'
+import { admit, type CallDeps, endSignal, refusingFaults } from '../calls.js'
+import type { HttpContext, HttpEnv } from '../env.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 
 /** Where the bytes of a stream go. */
 interface EventSink {

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import t from 'tap'
-import { addConsoleRoutes } from '../../src/http/console-routes.js'
-import type { HttpEnv } from '../../src/http/env.js'
+import type { HttpEnv } from '../../../src/http/env.js'
+import { addConsoleRoutes } from '../../../src/http/pages/console-routes.js'
 
 const FILES: Record<string, string> = {
   'index.html': '<!doctype html>',
