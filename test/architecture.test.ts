@@ -59,27 +59,48 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'mapbuild/base/tiles': ['mapbuild/base/shape', 'mapbuild/base/tags', 'basemap', 'tiles'],
   demo: ['mapbuild', 'routing/graph', 'geo'],
   // rows: ports and what every engine shares; SQL behind them
-  storage: ['storage/columns', 'storage/exchange', 'geo'],
+  storage: [
+    'storage/access',
+    'storage/datasets',
+    'storage/models',
+    'storage/work',
+    'storage/columns',
+    'storage/exchange',
+    'geo',
+  ],
+  'storage/access': ['storage'], // keys, sessions, acts
+  'storage/models': ['storage'], // models, their stores, and their way to other nodes
+  'storage/datasets': ['storage', 'storage/work', 'storage/columns', 'geo'], // states that are kept and cited
+  'storage/work': [], // turns, locks and bounds of work
   // records of loader tables, whichever engine keeps them: checked, printed, named
   'storage/records': ['storage', 'storage/columns', 'geo'],
   // what travels between nodes and who they are: feeds, bundles, digests, citations of others, joining
-  'storage/exchange': ['storage', 'storage/columns'],
+  'storage/exchange': ['storage', 'storage/access', 'storage/datasets', 'storage/columns'],
   'storage/columns': ['geo'],
   // forms in which rows leave and enter; a GeoPackage is an SQLite file, whichever engine keeps the rows
-  'storage/formats': ['storage', 'storage/columns', 'storage/sqlite/connection', 'geo'],
+  'storage/formats': [
+    'storage',
+    'storage/datasets',
+    'storage/work',
+    'storage/columns',
+    'storage/sqlite/connection',
+    'geo',
+  ],
   // the MBTiles file of a base map: an SQLite file, whichever engine keeps the rows
   'storage/base-map': ['basemap', 'storage/sqlite/connection'],
   'storage/sqlite': ['storage/**', 'geo'],
-  'storage/sqlite/connection': ['storage', 'storage/columns', 'geo'],
-  'storage/sqlite/access': ['storage', 'storage/exchange', 'storage/sqlite/connection'],
+  'storage/sqlite/connection': ['storage', 'storage/work', 'storage/columns', 'geo'],
+  'storage/sqlite/access': ['storage', 'storage/access', 'storage/exchange', 'storage/sqlite/connection'],
   'storage/sqlite/models': [
     'storage',
+    'storage/models',
     'storage/columns',
     'storage/sqlite/access',
     'storage/sqlite/connection',
   ],
   'storage/sqlite/tables': [
     'storage',
+    'storage/work',
     'storage/records',
     'storage/exchange',
     'storage/columns',
@@ -89,6 +110,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // tables that keep their former rows, and reading a state of them: what datasets and citations have in common
   'storage/sqlite/versions': [
     'storage',
+    'storage/datasets',
+    'storage/work',
     'storage/records',
     'storage/columns',
     'storage/sqlite/connection',
@@ -97,6 +120,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'storage/sqlite/datasets': [
     'storage',
+    'storage/datasets',
+    'storage/work',
     'storage/records',
     'storage/columns',
     'storage/sqlite/connection',
@@ -106,6 +131,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'storage/sqlite/citations': [
     'storage',
+    'storage/datasets',
+    'storage/work',
     'storage/exchange',
     'storage/columns',
     'storage/formats',
@@ -118,6 +145,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // reads every noun's rows, for backups and checks of the whole
   'storage/sqlite/maintenance': [
     'storage',
+    'storage/models',
     'storage/exchange',
     'storage/formats',
     'storage/sqlite/connection',
@@ -128,6 +156,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // feeds of tables: how far they are, on both sides
   'storage/sqlite/feeds': [
     'storage',
+    'storage/work',
     'storage/exchange',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
@@ -137,6 +166,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // rows that go by themselves
   'storage/sqlite/retention': [
     'storage',
+    'storage/work',
     'storage/records',
     'storage/columns',
     'storage/sqlite/connection',
@@ -155,26 +185,37 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'storage/postgres': ['storage', 'storage/postgres/**'],
   'storage/postgres/connection': [],
   'storage/postgres/tables': [
-    ...['storage', 'storage/exchange', 'storage/columns', 'storage/records'],
+    ...['storage', 'storage/work', 'storage/exchange', 'storage/columns', 'storage/records'],
     ...['storage/postgres/connection', 'geo'],
   ],
   'storage/postgres/table-reads': [
-    ...['storage', 'storage/columns', 'storage/records', 'storage/exchange'],
+    ...['storage', 'storage/work', 'storage/columns', 'storage/records', 'storage/exchange'],
     ...['storage/postgres/connection', 'storage/postgres/tables', 'geo'],
   ],
   'storage/postgres/features': [
     ...['storage', 'storage/records', 'storage/postgres/connection', 'storage/postgres/tables', 'geo'],
   ],
   'storage/postgres/schema': ['storage/postgres/connection'],
-  'storage/postgres/models': ['storage', 'storage/postgres/connection', 'storage/postgres/lists'],
+  'storage/postgres/models': [
+    'storage',
+    'storage/models',
+    'storage/postgres/connection',
+    'storage/postgres/lists',
+  ],
   // conditions, order and pages of lists
   'storage/postgres/lists': ['storage', 'storage/columns', 'storage/postgres/connection'],
   // feeds in both directions; rows of other nodes become rows of tables
   'storage/postgres/feeds': [
-    ...['storage', 'storage/exchange', 'storage/postgres/connection', 'storage/postgres/tables'],
+    ...[
+      'storage',
+      'storage/work',
+      'storage/exchange',
+      'storage/postgres/connection',
+      'storage/postgres/tables',
+    ],
   ],
-  'storage/postgres/leases': ['storage', 'storage/postgres/connection'], // tasks of one process at a time; who needs bytes
-  'storage/postgres/access': ['storage', 'storage/exchange', 'storage/postgres/connection'],
+  'storage/postgres/leases': ['storage/work', 'storage/postgres/connection'], // tasks of one process at a time; who needs bytes
+  'storage/postgres/access': ['storage', 'storage/access', 'storage/exchange', 'storage/postgres/connection'],
   // a data directory that becomes a hub: rows as they are stored on both sides
   'storage/postgres/move': [
     ...['storage', 'storage/exchange', 'storage/columns', 'storage/records'],
@@ -194,6 +235,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'storage/sqlite/features': [
     'storage',
+    'storage/datasets',
+    'storage/work',
     'storage/records',
     'storage/columns',
     'storage/formats',
@@ -208,10 +251,19 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   files: ['routing/graph'], // map files are read and checked here
   worker: [], // calls to another thread
   // the nouns: what happens when one is written or read
-  tables: ['tables/ingest', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
+  tables: ['tables/ingest', 'storage', 'storage/work', 'storage/columns', 'files', 'worker', 'geo'],
   'tables/ingest': [], // bytes to JSON values: knows neither tables nor records
-  datasets: ['storage', 'storage/columns', 'storage/formats', 'files', 'worker', 'geo'],
-  'node-keys': ['storage', 'storage/exchange'], // what a node signs and is addressed by
+  datasets: [
+    'storage',
+    'storage/datasets',
+    'storage/work',
+    'storage/columns',
+    'storage/formats',
+    'files',
+    'worker',
+    'geo',
+  ],
+  'node-keys': ['storage/exchange'], // what a node signs and is addressed by
   // files that carry feeds and models between nodes: written, and taken
   bundles: [
     ...[
@@ -222,6 +274,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'models',
       'auth',
       'storage',
+      'storage/datasets',
+      'storage/models',
       'storage/exchange',
       'storage/columns',
       'files',
@@ -229,13 +283,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'bundles/seal': ['node-keys'], // bytes for one node alone
   'bundles/content': ['bundles/seal'], // what is inside
-  models: ['models/signature', 'models/delta', 'storage', 'files'],
+  models: ['models/signature', 'models/delta', 'storage', 'storage/models', 'storage/work', 'files'],
   'models/delta': ['worker'], // from the bytes of a base to those of a new file
-  'models/signature': ['storage'], // signature bundles and who is trusted
-  sync: ['models', 'models/signature', 'storage', 'files'],
+  'models/signature': ['storage/models'], // signature bundles and who is trusted
+  sync: ['models', 'models/signature', 'storage', 'storage/models', 'files'],
   // tables between nodes: the form of a batch, the side that receives, the side that sends
-  feeds: ['feeds/**', 'sync', 'storage', 'storage/exchange'],
-  'feeds/batch': ['storage', 'storage/exchange', 'storage/columns', 'geo'],
+  feeds: ['feeds/**', 'sync', 'storage', 'storage/datasets', 'storage/exchange'],
+  'feeds/batch': ['storage', 'storage/work', 'storage/exchange', 'storage/columns', 'geo'],
   'feeds/receive': ['feeds/batch', 'auth', 'storage', 'storage/exchange'],
   'feeds/give': [
     'feeds/batch',
@@ -252,15 +306,34 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'feeds/batch',
     'feeds/receive',
     'auth',
-    'storage',
+    'storage/datasets',
+    'storage/work',
     'storage/exchange',
     'storage/columns',
   ], // both sides
-  'feeds/send': ['feeds/batch', 'feeds/citations', 'sync', 'storage', 'storage/exchange', 'storage/columns'],
+  'feeds/send': [
+    'feeds/batch',
+    'feeds/citations',
+    'sync',
+    'storage',
+    'storage/datasets',
+    'storage/exchange',
+    'storage/columns',
+  ],
   // joining: what both sides share, profiles, the side of the hub, the side of the gateway
-  fleet: ['storage', 'storage/exchange'],
+  fleet: ['storage/exchange'],
   'fleet/profile': ['storage/exchange', 'update'], // signatures of releases
-  'fleet/hub': ['fleet', 'fleet/profile', 'node-keys', 'files', 'storage', 'storage/exchange', 'update'],
+  'fleet/hub': [
+    'fleet',
+    'fleet/profile',
+    'node-keys',
+    'files',
+    'storage',
+    'storage/access',
+    'storage/work',
+    'storage/exchange',
+    'update',
+  ],
   'fleet/member': [
     'fleet',
     'fleet/**',
@@ -270,6 +343,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'update', // signed releases, which are staged
     'models',
     'storage',
+    'storage/models',
     'storage/exchange',
     'sync',
   ],
@@ -280,6 +354,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'models',
       'models/signature',
       'storage',
+      'storage/datasets',
+      'storage/models',
+      'storage/work',
       'storage/columns',
       'storage/formats',
       'files',
@@ -314,7 +391,20 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // its noun is the search worker: requests cross to that thread, their types are declared there
   'api/routing': ['api', 'rpc', 'auth', 'geo', 'worker', 'route-engine', 'route-answer'],
   'api/*': [
-    ...['api', 'rpc', 'auth', 'geo', 'worker', 'storage', 'storage/exchange', 'storage/columns'],
+    ...[
+      'api',
+      'rpc',
+      'auth',
+      'geo',
+      'worker',
+      'storage',
+      'storage/access',
+      'storage/datasets',
+      'storage/models',
+      'storage/work',
+      'storage/exchange',
+      'storage/columns',
+    ],
     ...[
       'tables',
       'datasets',

@@ -4,7 +4,7 @@ import type { StagedBlob } from '../files/blob-store.js'
 import { type RegisterDeps, registerModel, type SuppliedFacts } from '../models/register-model.js'
 import type { BundleRows } from '../storage/exchange/bundles.js'
 import type { NodePeer } from '../storage/exchange/node-keys.js'
-import type { ModelRecord } from '../storage/models.js'
+import type { ModelRecord } from '../storage/models/models.js'
 import type { Part } from './content/parts.js'
 
 /** Dependencies of taking models. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { keyText } from '../feeds/send/collect.js'
-import type { CitedState } from '../storage/citations.js'
 import type { ValueEnv } from '../storage/columns/column-type.js'
+import type { CitedState } from '../storage/datasets/citations.js'
 import type { BundleRows } from '../storage/exchange/bundles.js'
 import type {
   AskedFeeds,
@@ -11,9 +11,9 @@ import type {
   FeedUpstreams,
 } from '../storage/exchange/feeds.js'
 import type { NodePeer } from '../storage/exchange/node-keys.js'
+import type { TransferRows } from '../storage/models/transfers.js'
+import type { UpstreamRows } from '../storage/models/upstreams.js'
 import type { LoaderTable, TableChanges } from '../storage/tables.js'
-import type { TransferRows } from '../storage/transfers.js'
-import type { UpstreamRows } from '../storage/upstreams.js'
 import { endpointOf, isUpstreamAt } from './peers.js'
 import type { Received } from './schema.js'
 

@@ -1,6 +1,6 @@
 import type { FeedUpstreams } from '../storage/exchange/feeds.js'
 import type { NodePeer } from '../storage/exchange/node-keys.js'
-import type { UpstreamRecord } from '../storage/upstreams.js'
+import type { UpstreamRecord } from '../storage/models/upstreams.js'
 import { baseUrlOf } from '../sync/endpoint.js'
 
 /**

@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.js'
 import { encodeRows, offerOf } from '../feeds/citations/send.js'
-import type { CitedState } from '../storage/citations.js'
+import type { CitedState } from '../storage/datasets/citations.js'
 import type { BundledFeed } from '../storage/exchange/bundles.js'
 import type { FeedRecord } from '../storage/exchange/feeds.js'
 import { partLine } from './content/parts.js'

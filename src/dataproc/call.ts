@@ -1,6 +1,6 @@
 import { AppError, type Fault, invalidParams } from '../errors.js'
 import { candidates } from '../messages/candidates.js'
-import type { OnConflict } from '../storage/datasets.js'
+import type { OnConflict } from '../storage/datasets/datasets.js'
 import type { ModuleDefinition, ScriptDefinition, SlotDefinition } from './definition.js'
 
 /** Selection of rows or models. The condition is not yet checked. */

@@ -1,5 +1,5 @@
-import type { RowStates } from '../storage/citations.js'
-import { unknownDataset } from '../storage/datasets.js'
+import type { RowStates } from '../storage/datasets/citations.js'
+import { unknownDataset } from '../storage/datasets/datasets.js'
 import { writeState } from '../storage/formats/export.js'
 import type { Keyring } from '../storage/keyring.js'
 

@@ -1,6 +1,6 @@
 import { isAppError } from '../errors.js'
 import type { Log } from '../log.js'
-import type { CitationStore, CitationSums } from '../storage/citations.js'
+import type { CitationStore, CitationSums } from '../storage/datasets/citations.js'
 
 /** Computes checksums after their citations were made, one at a time. */
 interface ChecksumQueue {

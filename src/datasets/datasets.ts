@@ -1,25 +1,25 @@
 import { AppError, isAppError } from '../errors.js'
 import type { Log } from '../log.js'
+import type { DatasetColumn } from '../storage/columns/data-type.js'
+import type { StateColumn } from '../storage/columns/state-column.js'
 import {
   type CitationStore,
   type RequireReading,
   type RowStates,
   unknownCitation,
-} from '../storage/citations.js'
-import type { DatasetColumn } from '../storage/columns/data-type.js'
-import type { StateColumn } from '../storage/columns/state-column.js'
+} from '../storage/datasets/citations.js'
 import {
   type Dataset,
   type DatasetDefinition,
   type DatasetStore,
   type OnConflict,
   unknownDataset,
-} from '../storage/datasets.js'
+} from '../storage/datasets/datasets.js'
+import type { Citation, StateQuery } from '../storage/datasets/states.js'
 import type { Keyring } from '../storage/keyring.js'
 import type { ListQuery } from '../storage/list-query.js'
-import { createPause } from '../storage/pause.js'
-import type { Citation, StateQuery } from '../storage/states.js'
-import type { WriteLock } from '../storage/write-lock.js'
+import { createPause } from '../storage/work/pause.js'
+import type { WriteLock } from '../storage/work/write-lock.js'
 import { createChecksumQueue } from './checksum-queue.js'
 import type { BulkWork } from './jobs.js'
 import { type RecordPages, readCitation } from './read-citation.js'

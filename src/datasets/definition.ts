@@ -1,8 +1,8 @@
 import { type Fault, invalidParams } from '../errors.js'
 import { DATA_TYPE_NAMES, type DatasetColumn, parseDataType } from '../storage/columns/data-type.js'
 import { stateColumn } from '../storage/columns/state-column.js'
-import type { DatasetDefinition } from '../storage/datasets.js'
-import { TRANSACTION_RANGE } from '../storage/states.js'
+import type { DatasetDefinition } from '../storage/datasets/datasets.js'
+import { TRANSACTION_RANGE } from '../storage/datasets/states.js'
 import { isName, NAME_RULE } from './name.js'
 
 /** Dataset to create, as a caller describes it. */

@@ -1,6 +1,6 @@
 import { parseExact, parseSafe } from '../json/exact-json.js'
-import type { ChecksumPass, CitationStore, CitationSums } from '../storage/citations.js'
-import type { DatasetStore, DeleteJob, PutJob } from '../storage/datasets.js'
+import type { ChecksumPass, CitationStore, CitationSums } from '../storage/datasets/citations.js'
+import type { DatasetStore, DeleteJob, PutJob } from '../storage/datasets/datasets.js'
 import type { WorkerClient } from '../worker/client.js'
 import { throwIfCancelled, type Work, type WorkHandler } from '../worker/host.js'
 

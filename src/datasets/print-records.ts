@@ -2,9 +2,9 @@ import { datetimeObject, formatDatetime, withoutOffset } from '../datetime.js'
 import type { Stored, ValueEnv } from '../storage/columns/column-type.js'
 import { setProperty } from '../storage/columns/set-property.js'
 import type { StateColumn } from '../storage/columns/state-column.js'
+import { type StateRow, TRANSACTION_RANGE } from '../storage/datasets/states.js'
 import { decryptValue } from '../storage/formats/decrypt-value.js'
 import type { Keyring } from '../storage/keyring.js'
-import { type StateRow, TRANSACTION_RANGE } from '../storage/states.js'
 
 /** Conditions under which records are printed. */
 interface PrintOptions {

@@ -1,8 +1,8 @@
-import { type CitationStore, unknownCitation } from '../storage/citations.js'
+import { type CitationStore, unknownCitation } from '../storage/datasets/citations.js'
+import type { RowState, StateQuery } from '../storage/datasets/states.js'
 import type { Keyring } from '../storage/keyring.js'
-import type { LargeReads } from '../storage/large-reads.js'
-import { createPause, type NextTurn } from '../storage/pause.js'
-import type { RowState, StateQuery } from '../storage/states.js'
+import type { LargeReads } from '../storage/work/large-reads.js'
+import { createPause, type NextTurn } from '../storage/work/pause.js'
 import { printRecords } from './print-records.js'
 
 /** Records as the v2 API prints them, page by page: column name → JSON value. */

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.js'
-import type { CitedState } from '../storage/citations.js'
+import type { CitedState } from '../storage/datasets/citations.js'
 import type { FeedIdentity, FeedRecord, FeedRows, FeedStart } from '../storage/exchange/feeds.js'
 import type { LoaderTable, TableChanges } from '../storage/tables.js'
 import { requireCarried } from './citations/send.js'

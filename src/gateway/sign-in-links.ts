@@ -3,7 +3,7 @@ import { hashSecret } from '../auth/secret.js'
 import { createSignInCodes } from '../auth/sign-in-codes.js'
 import type { Config } from '../config/config.js'
 import type { Log } from '../log.js'
-import type { SessionStore } from '../storage/sessions.js'
+import type { SessionStore } from '../storage/access/sessions.js'
 
 interface LinkParts {
   readonly sessions: Pick<SessionStore, 'open'>

@@ -5,7 +5,7 @@ import { type Answer, callForPiece, type Dispatch, dispatch } from '../rpc/dispa
 import { errorText, toRpcError } from '../rpc/envelope.js'
 import { joined, type Piece } from '../rpc/pieces.js'
 import { readJson } from '../rpc/read-json.js'
-import type { WriteLock } from '../storage/write-lock.js'
+import type { WriteLock } from '../storage/work/write-lock.js'
 import type { ScannedBody, ScannedRequest } from '../tables/ingest/scan-body.js'
 import type { Loader } from '../tables/loader.js'
 import type { WorkerClient } from '../worker/client.js'

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.js'
 import type { BlobStore, ByteRange } from '../files/blob-store.js'
 import { comparedBytes } from '../files/compared-bytes.js'
-import type { ModelRows } from '../storage/models.js'
+import type { ModelRows } from '../storage/models/models.js'
 import { unknownModel, unsigned } from './faults.js'
 
 /** Bytes of a model, opened on demand. */

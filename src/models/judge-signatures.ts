@@ -1,4 +1,4 @@
-import type { ModelRows } from '../storage/models.js'
+import type { ModelRows } from '../storage/models/models.js'
 import type { SignaturePolicy } from './signature/policy.js'
 
 /** Signatures that are read and judged at a time; one takes about 0.3 ms. */

@@ -1,4 +1,4 @@
-import type { ModelRows } from '../storage/models.js'
+import type { ModelRows } from '../storage/models/models.js'
 
 /** Most models of one round, each of which is a write; the next sweep goes on. */
 const MOST = 500

@@ -1,4 +1,4 @@
-import type { ModelStores } from '../storage/model-stores.js'
+import type { ModelStores } from '../storage/models/model-stores.js'
 
 /**
  * Returns model stores that check the names of new stores: in `create`, and in `find` where an upload would

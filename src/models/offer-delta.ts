@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.js'
-import type { ModelRows } from '../storage/models.js'
+import type { ModelRows } from '../storage/models/models.js'
 import type { DeltaStore, StoredDelta } from './delta-store.js'
 
 interface OfferDeps {

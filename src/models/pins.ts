@@ -1,4 +1,4 @@
-import { FREE_LEASE, type SweepLease } from '../storage/sweep-lease.js'
+import { FREE_LEASE, type SweepLease } from '../storage/work/sweep-lease.js'
 
 /**
  * Pins of bytes whose row is still being written. Without one the sweep would remove them, because no row

@@ -1,4 +1,4 @@
-import type { ModelStores } from '../storage/model-stores.js'
+import type { ModelStores } from '../storage/models/model-stores.js'
 import type { SignaturePolicy } from './signature/policy.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { BlobStore } from '../files/blob-store.js'
-import type { ModelRows } from '../storage/models.js'
+import type { ModelRows } from '../storage/models/models.js'
 import type { Pins } from './pins.js'
 
 /** Result of a sweep, in numbers of files. */

@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.js'
 import { type BlobStore, digestOf } from '../files/blob-store.js'
-import type { ModelRows } from '../storage/models.js'
+import type { ModelRows } from '../storage/models/models.js'
 import type { Pins } from './pins.js'
 
 /** Rate and end of a scrub. */

@@ -2,7 +2,7 @@ import type { FleetSummary } from './exchange/fleet.js'
 import type { InstalledFile, ProfileItem } from './exchange/membership.js'
 import type { BrokerStatus, NotedBus } from './ingest.js'
 import type { Keyring } from './keyring.js'
-import type { SweepLease } from './sweep-lease.js'
+import type { SweepLease } from './work/sweep-lease.js'
 
 /**
  * Maintenance of a gateway's databases: copies, checks and facts, for backups, `doctor` and command lines.

@@ -1,7 +1,7 @@
 import type { StateColumn } from './columns/state-column.js'
-import type { PutJob } from './datasets.js'
-import type { Pause } from './pause.js'
+import type { PutJob } from './datasets/datasets.js'
 import type { Counters, LoaderTable, PutOptions } from './tables.js'
+import type { Pause } from './work/pause.js'
 
 /** Writes of one transaction. Errors of records carry their `index` within one call of `put`. */
 export interface RowBatch {

@@ -3,8 +3,8 @@ import type { Geometry } from '../geo/types.js'
 import type { Stored, ValueEnv } from './columns/column-type.js'
 import type { UdtName } from './columns/column-types.js'
 import type { Keyring } from './keyring.js'
-import type { LargeReads } from './large-reads.js'
-import type { NextTurn } from './pause.js'
+import type { LargeReads } from './work/large-reads.js'
+import type { NextTurn } from './work/pause.js'
 
 /** A column of a loader table. */
 export interface Column {

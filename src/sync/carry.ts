@@ -1,4 +1,4 @@
-import type { TransferRecord } from '../storage/transfers.js'
+import type { TransferRecord } from '../storage/models/transfers.js'
 import type { Progress } from './attempt.js'
 import { type Engine, notify } from './engine.js'
 import { type AttemptFault, classify } from './faults.js'

@@ -1,5 +1,5 @@
-import type { SyncControl } from '../storage/sync-control.js'
-import type { TransferRecord, TransferRows } from '../storage/transfers.js'
+import type { SyncControl } from '../storage/models/sync-control.js'
+import type { TransferRecord, TransferRows } from '../storage/models/transfers.js'
 import type { Progress } from './attempt.js'
 import type { AttemptFault } from './faults.js'
 import { clearWaits, type LaneState, type WaitSettings } from './lanes.js'

@@ -1,4 +1,4 @@
-import type { Lane, TransferRecord } from '../storage/transfers.js'
+import type { Lane, TransferRecord } from '../storage/models/transfers.js'
 import { backoffMs } from './backoff.js'
 import type { AttemptFault } from './faults.js'
 

@@ -1,4 +1,4 @@
-import type { TransferKind, TransferRows } from '../storage/transfers.js'
+import type { TransferKind, TransferRows } from '../storage/models/transfers.js'
 
 /** Counters of the outbox since the start of the gateway. */
 export interface SyncMetrics {

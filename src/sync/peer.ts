@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseExact, withDoubles } from '../json/exact-json.js'
-import type { ModelRecord } from '../storage/models.js'
-import type { UpstreamRecord } from '../storage/upstreams.js'
+import type { ModelRecord } from '../storage/models/models.js'
+import type { UpstreamRecord } from '../storage/models/upstreams.js'
 import { isUnsupported, malformed } from './faults.js'
 import { isObject, parseObject, type UpstreamClient } from './http-client.js'
 

@@ -1,6 +1,6 @@
 import { isAppError, messageOf } from '../errors.js'
 import type { StoredDelta } from '../models/delta-store.js'
-import type { ModelRecord } from '../storage/models.js'
+import type { ModelRecord } from '../storage/models/models.js'
 import type { Attempt, AttemptDeps } from './attempt.js'
 import { shorten } from './faults.js'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../errors.js'
 import { isRawNumber, parseExact } from '../json/exact-json.js'
-import type { ModelRecord } from '../storage/models.js'
+import type { ModelRecord } from '../storage/models/models.js'
 import { type Attempt, type AttemptDeps, pacedBytes, signatureFor } from './attempt.js'
 import { isUnsupported, malformed, refused } from './faults.js'
 import { errorMessageIn, isObject, parseObject, type Reply } from './http-client.js'

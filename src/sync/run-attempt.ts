@@ -1,6 +1,6 @@
 import { AppError } from '../errors.js'
-import type { TransferRecord } from '../storage/transfers.js'
-import type { UpstreamRecord, UpstreamRows } from '../storage/upstreams.js'
+import type { TransferRecord } from '../storage/models/transfers.js'
+import type { UpstreamRecord, UpstreamRows } from '../storage/models/upstreams.js'
 import type { Attempt, AttemptDeps, Progress } from './attempt.js'
 import { baseUrlOf } from './endpoint.js'
 import { fetchModel } from './fetch-model.js'

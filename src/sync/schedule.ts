@@ -1,4 +1,4 @@
-import type { TransferRecord } from '../storage/transfers.js'
+import type { TransferRecord } from '../storage/models/transfers.js'
 import type { Progress } from './attempt.js'
 import { carry } from './carry.js'
 import { closedReasonOf, type Engine, endWaits } from './engine.js'

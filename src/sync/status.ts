@@ -1,6 +1,6 @@
-import type { SyncControl } from '../storage/sync-control.js'
-import type { Backlog, TransferRows } from '../storage/transfers.js'
-import type { UpstreamRows } from '../storage/upstreams.js'
+import type { SyncControl } from '../storage/models/sync-control.js'
+import type { Backlog, TransferRows } from '../storage/models/transfers.js'
+import type { UpstreamRows } from '../storage/models/upstreams.js'
 
 /** State of the outbox, with the models that would be lost with this device. */
 export interface SyncStatus {

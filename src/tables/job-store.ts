@@ -1,8 +1,8 @@
 import type { BlobStore } from '../files/blob-store.js'
 import type { Keyring } from '../storage/keyring.js'
 import type { RetentionStore } from '../storage/retention.js'
-import type { SweepLease } from '../storage/sweep-lease.js'
 import type { IfExists, TableRef, TableStore } from '../storage/tables.js'
+import type { SweepLease } from '../storage/work/sweep-lease.js'
 
 /** Dependencies of bulk work: a writing port of its own thread, and the store of bytes. */
 export interface JobStore {

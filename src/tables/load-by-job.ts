@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../log.js'
 import type { PutResult, TableStore } from '../storage/tables.js'
-import type { WriteLock } from '../storage/write-lock.js'
+import type { WriteLock } from '../storage/work/write-lock.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { LoadJob, StageStep } from './load-jobs.js'
 

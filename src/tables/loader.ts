@@ -14,7 +14,7 @@ import type {
   TableRef,
   TableStore,
 } from '../storage/tables.js'
-import type { WriteLock } from '../storage/write-lock.js'
+import type { WriteLock } from '../storage/work/write-lock.js'
 import type { WorkerClient } from '../worker/client.js'
 import { type CrowdPut, createCrowd } from './crowd.js'
 import type { LineBatch } from './ingest/read-lines.js'

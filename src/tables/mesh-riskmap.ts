@@ -6,8 +6,8 @@ import { type PreparedArea, prepareArea } from '../geo/prepared-area.js'
 import { shapeOf } from '../geo/shape.js'
 import { splitByDimension } from '../geo/split.js'
 import type { Bbox, Geometry } from '../geo/types.js'
-import { createPause, type NextTurn } from '../storage/pause.js'
 import type { LoaderTable } from '../storage/tables.js'
+import { createPause, type NextTurn } from '../storage/work/pause.js'
 import { type CellReader, levelOf, type RiskCell, type RiskQuery } from './riskmap.js'
 
 /** Cells made in one step: about 2 ms. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { ModelStores } from '../../src/storage/model-stores.js'
-import type { ModelRows, NewModel, NewSignature } from '../../src/storage/models.js'
-import type { TransferRows } from '../../src/storage/transfers.js'
-import type { UploadRows } from '../../src/storage/uploads.js'
-import type { UpstreamRows } from '../../src/storage/upstreams.js'
+import type { ModelStores } from '../../src/storage/models/model-stores.js'
+import type { ModelRows, NewModel, NewSignature } from '../../src/storage/models/models.js'
+import type { TransferRows } from '../../src/storage/models/transfers.js'
+import type { UploadRows } from '../../src/storage/models/uploads.js'
+import type { UpstreamRows } from '../../src/storage/models/upstreams.js'
 import { rejectsWith } from './rejects-with.js'
 
 /** The stores of models and transfers, as a hub may keep them in another database. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
-import type { TransferKind, TransferRecord } from '../../src/storage/transfers.js'
+import type { TransferKind, TransferRecord } from '../../src/storage/models/transfers.js'
 import type { Progress } from '../../src/sync/attempt.js'
 import type { Engine, OutboxDeps } from '../../src/sync/engine.js'
 import { createSyncMetrics } from '../../src/sync/metrics.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { TransferRecord } from '../../src/storage/transfers.js'
+import type { TransferRecord } from '../../src/storage/models/transfers.js'
 import type { AttemptFault } from '../../src/sync/faults.js'
 import {
   clearWaits,

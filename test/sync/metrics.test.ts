@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Backlog } from '../../src/storage/transfers.js'
+import type { Backlog } from '../../src/storage/models/transfers.js'
 import { createSyncMetrics, readSyncGauges } from '../../src/sync/metrics.js'
 
 const ZERO = {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { ModelRecord } from '../../src/storage/models.js'
-import type { UpstreamRecord } from '../../src/storage/upstreams.js'
+import type { ModelRecord } from '../../src/storage/models/models.js'
+import type { UpstreamRecord } from '../../src/storage/models/upstreams.js'
 import { malformed, refused, unreachable } from '../../src/sync/faults.js'
 import type { UpstreamClient } from '../../src/sync/http-client.js'
 import { announce, discover, feedbackData, listRemote, plainData } from '../../src/sync/peer.js'

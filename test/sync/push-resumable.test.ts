@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { AppError } from '../../src/errors.js'
-import type { TransferNote } from '../../src/storage/transfers.js'
+import type { TransferNote } from '../../src/storage/models/transfers.js'
 import type { Attempt } from '../../src/sync/attempt.js'
 import { unreachable } from '../../src/sync/faults.js'
 import { pushResumable } from '../../src/sync/push-resumable.js'

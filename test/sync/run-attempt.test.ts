@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import type { TransferRecord } from '../../src/storage/transfers.js'
-import type { UpstreamRecord } from '../../src/storage/upstreams.js'
+import type { TransferRecord } from '../../src/storage/models/transfers.js'
+import type { UpstreamRecord } from '../../src/storage/models/upstreams.js'
 import type { AttemptDeps, Progress } from '../../src/sync/attempt.js'
 import { classify, unreachable } from '../../src/sync/faults.js'
 import type { UpstreamClient } from '../../src/sync/http-client.js'

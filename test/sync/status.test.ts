@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Backlog, TransferRecord } from '../../src/storage/transfers.js'
-import type { UpstreamRecord } from '../../src/storage/upstreams.js'
+import type { Backlog, TransferRecord } from '../../src/storage/models/transfers.js'
+import type { UpstreamRecord } from '../../src/storage/models/upstreams.js'
 import { readSyncStatus } from '../../src/sync/status.js'
 
 const SECOND_US = 1_000_000

@@ -1,7 +1,7 @@
 import { type Caller, isAllowed, requireScope } from '../../auth/caller.js'
 import type { Datasets } from '../../datasets/datasets.js'
 import type { RowRights } from '../../datasets/reads.js'
-import type { RequireReading } from '../../storage/citations.js'
+import type { RequireReading } from '../../storage/datasets/citations.js'
 import type { Readers } from '../../worker/reader-pool.js'
 import type { CallContext, SharedContext } from '../context.js'
 

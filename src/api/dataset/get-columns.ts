@@ -1,5 +1,5 @@
 import { defineMethod } from '../../rpc/define-method.js'
-import { TRANSACTION_RANGE } from '../../storage/states.js'
+import { TRANSACTION_RANGE } from '../../storage/datasets/states.js'
 import { type DatasetContext, readingOf } from './context.js'
 import { GetColumnsParams, GetColumnsResult } from './schema.js'
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
-import type { Dataset } from '../../storage/datasets.js'
-import type { Citation } from '../../storage/states.js'
+import type { Dataset } from '../../storage/datasets/datasets.js'
+import type { Citation } from '../../storage/datasets/states.js'
 import type { CitationInfo, DatasetInfo } from './schema.js'
 
 /** Returns a dataset in its wire form. */

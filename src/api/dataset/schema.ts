@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isName, NAME_RULE } from '../../datasets/name.js'
 import { DATA_TYPE_NAMES } from '../../storage/columns/data-type.js'
-import { ON_CONFLICT } from '../../storage/datasets.js'
+import { ON_CONFLICT } from '../../storage/datasets/datasets.js'
 
 /** Most columns that SQLite compares in one row value. */
 export const MAX_COLUMNS = 500

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type Caller, isAllowed } from '../../auth/caller.js'
 import { datetimeObject } from '../../datetime.js'
 import { AppError } from '../../errors.js'
-import type { UpstreamRecord } from '../../storage/upstreams.js'
+import type { UpstreamRecord } from '../../storage/models/upstreams.js'
 import type { UpstreamInfo } from './schema.js'
 
 const MASK = '********'

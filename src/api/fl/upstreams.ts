@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
-import type { UpstreamChange } from '../../storage/upstreams.js'
+import type { UpstreamChange } from '../../storage/models/upstreams.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import { ListParams, listQuery } from '../list-query.js'
 import type { FlContext } from './context.js'

@@ -9,7 +9,6 @@ import type { Geometry } from '../../geo/types.js'
 import { decodeWkb, encodeWkb } from '../../geo/wkb.js'
 import { parseSafe } from '../../json/exact-json.js'
 import { jsonPieces } from '../../json/json-pieces.js'
-import type { NextTurn } from '../../storage/pause.js'
 import {
   isDatasetTable,
   type LoaderTable,
@@ -18,6 +17,7 @@ import {
   type TableReader,
   type TableRow,
 } from '../../storage/tables.js'
+import type { NextTurn } from '../../storage/work/pause.js'
 import { unknownTable } from '../../tables/loader.js'
 import { readMeshCells } from '../../tables/mesh-riskmap.js'
 import { findRiskSources, type RiskCell, type RiskQuery, readStoredCells } from '../../tables/riskmap.js'

@@ -1,6 +1,6 @@
 import type { SignaturePolicy } from '../../models/signature/policy.js'
-import type { ModelStores } from '../../storage/model-stores.js'
-import type { ModelRows } from '../../storage/models.js'
+import type { ModelStores } from '../../storage/models/model-stores.js'
+import type { ModelRows } from '../../storage/models/models.js'
 import type { SharedContext } from '../context.js'
 
 /** Context of the methods of model stores. */

@@ -2,8 +2,8 @@ import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
 import { parseExact } from '../../json/exact-json.js'
 import type { SignaturePolicy } from '../../models/signature/policy.js'
-import type { ModelStoreRecord } from '../../storage/model-stores.js'
-import type { ModelRecord } from '../../storage/models.js'
+import type { ModelStoreRecord } from '../../storage/models/model-stores.js'
+import type { ModelRecord } from '../../storage/models/models.js'
 import type { ListedModelInfo, ModelInfo, StoreInfo } from './schema.js'
 
 type Signatures = Pick<SignaturePolicy, 'stateOf'>

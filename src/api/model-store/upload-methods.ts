@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { withDoubles } from '../../json/exact-json.js'
 import type { SuppliedFacts } from '../../models/register-model.js'
 import { parseParams } from '../../rpc/define-method.js'
-import type { ModelState } from '../../storage/models.js'
+import type { ModelState } from '../../storage/models/models.js'
 import { PutAggregatedParams, PutFeedbackParams, PutParams } from './schema.js'
 
 /**

@@ -4,7 +4,7 @@ import type { FeedReceiver } from '../../feeds/receive/receiver.js'
 import type { SumsAnswerer } from '../../feeds/receive/sums.js'
 import type { FeedSender } from '../../feeds/send/sender.js'
 import type { Verification } from '../../feeds/verify/verify.js'
-import type { CitedState } from '../../storage/citations.js'
+import type { CitedState } from '../../storage/datasets/citations.js'
 import type { DayRows } from '../../storage/exchange/day-rows.js'
 import type { FeedResend, FeedResends } from '../../storage/exchange/feed-resends.js'
 import type {

@@ -10,7 +10,7 @@ import {
 } from '../../feeds/create-feed.js'
 import { requireOperator } from '../../feeds/receive/rights.js'
 import { defineMethod } from '../../rpc/define-method.js'
-import { unknownCitation } from '../../storage/citations.js'
+import { unknownCitation } from '../../storage/datasets/citations.js'
 import type { FeedRecord, FeedSettings } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import type { SyncContext } from './context.js'

@@ -14,7 +14,7 @@ import { createSweepLease } from '../../storage/sqlite/connection/lease.js'
 import { limitValues } from '../../storage/sqlite/connection/value-limit.js'
 import { openDatasetStores } from '../../storage/sqlite/dataset-stores.js'
 import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
-import type { SweepLease } from '../../storage/sweep-lease.js'
+import type { SweepLease } from '../../storage/work/sweep-lease.js'
 import type { CliDeps, GlobalOptions } from '../io.js'
 import { readSettings } from '../settings.js'
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
-import type { ListedSession } from '../../storage/sessions.js'
+import type { ListedSession } from '../../storage/access/sessions.js'
 import { type CliDeps, type CliIo, printJson, usageError } from '../io.js'
 import { type Action, findKey, type SharedState, withState } from './with-state.js'
 

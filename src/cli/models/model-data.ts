@@ -10,7 +10,7 @@ import { createSweepLease } from '../../storage/sqlite/connection/lease.js'
 import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
 import { openState } from '../../storage/sqlite/state.js'
 import type { State } from '../../storage/state.js'
-import type { SweepLease } from '../../storage/sweep-lease.js'
+import type { SweepLease } from '../../storage/work/sweep-lease.js'
 import type { CliDeps, GlobalOptions } from '../io.js'
 import { type RunSettings, readSettings } from '../settings.js'
 

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
 import type { AppError } from '../../errors.js'
 import { describeFound } from '../../messages/fault-text.js'
-import { createPause } from '../../storage/pause.js'
+import { createPause } from '../../storage/work/pause.js'
 import { giveBack, takeBuffer } from './buffers.js'
 import {
   BATCH_VERSION,

@@ -10,7 +10,7 @@ import {
   type OpenCopy,
 } from '../../storage/exchange/citation-copies.js'
 import type { FeedSenders } from '../../storage/exchange/feeds.js'
-import { createPause } from '../../storage/pause.js'
+import { createPause } from '../../storage/work/pause.js'
 import { linesOfBody } from '../batch/decode.js'
 import { MAX_BATCH_ROWS, SHA256, UUID } from '../batch/format.js'
 import { badBatch, readHeaderLine, readLine } from '../batch/lines.js'

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js'
-import type { CitedState } from '../../storage/citations.js'
+import type { CitedState } from '../../storage/datasets/citations.js'
 import type { CitationOffer } from '../citations/format.js'
 import { encodeRows, offerOf } from '../citations/send.js'
 import { noteMoved, takeDetour } from './counts.js'

@@ -1,6 +1,6 @@
 import type { Log } from '../../log.js'
-import type { CitedState } from '../../storage/citations.js'
 import type { ValueEnv } from '../../storage/columns/column-type.js'
+import type { CitedState } from '../../storage/datasets/citations.js'
 import type { DayRows } from '../../storage/exchange/day-rows.js'
 import type { FeedResend, FeedResends } from '../../storage/exchange/feed-resends.js'
 import type {

@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.js'
+import type { KeyStore } from '../../storage/access/keys.js'
 import type { TrustedClock } from '../../storage/clock.js'
 import type { AskedFeeds } from '../../storage/exchange/feeds.js'
 import type {
@@ -7,7 +8,6 @@ import type {
   FleetProfiles,
   ProfileVersion,
 } from '../../storage/exchange/fleet.js'
-import type { KeyStore } from '../../storage/keys.js'
 import { Profile } from '../profile/schema.js'
 import { scopesOf } from '../profile/scopes.js'
 import { versionFor } from './rollout.js'

@@ -1,6 +1,6 @@
 import { messageOf } from '../../errors.js'
 import type { Log } from '../../log.js'
-import type { SessionStore } from '../../storage/sessions.js'
+import type { SessionStore } from '../../storage/access/sessions.js'
 import type { State } from '../../storage/state.js'
 
 const EVERY_MS = 60_000

@@ -21,9 +21,9 @@ import {
   type TablesContext,
 } from '../../storage/postgres/tables/store.js'
 import { printChanges } from '../../storage/records/print-changes.js'
-import type { SweepLease } from '../../storage/sweep-lease.js'
 import type { TableReader } from '../../storage/tables.js'
-import { createWriteLock } from '../../storage/write-lock.js'
+import type { SweepLease } from '../../storage/work/sweep-lease.js'
+import { createWriteLock } from '../../storage/work/write-lock.js'
 import { loaderJobs } from '../../tables/jobs.js'
 import { createLoader, type Loader } from '../../tables/loader.js'
 import { callsHere, readsHere } from '../../worker/calls-here.js'

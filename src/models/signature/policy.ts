@@ -1,5 +1,5 @@
 import { AppError, isAppError } from '../../errors.js'
-import type { ModelSignature, NewSignature } from '../../storage/models.js'
+import type { ModelSignature, NewSignature } from '../../storage/models/models.js'
 import { hintIn, openBundle } from './bundle.js'
 import { compareBytes } from './compare-files.js'
 import type { TrustedKeys } from './keys.js'

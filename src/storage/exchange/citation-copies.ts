@@ -1,9 +1,9 @@
 import { AppError } from '../../errors.js'
-import type { ChecksumPass, CitationSums } from '../citations.js'
 import type { Stored } from '../columns/column-type.js'
 import type { DatasetColumn } from '../columns/data-type.js'
 import type { StateColumn } from '../columns/state-column.js'
-import type { Citation } from '../states.js'
+import type { ChecksumPass, CitationSums } from '../datasets/citations.js'
+import type { Citation } from '../datasets/states.js'
 
 /** Citation of another node. */
 export interface CopyKey {

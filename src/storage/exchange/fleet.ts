@@ -1,4 +1,4 @@
-import type { NewKey } from '../keys.js'
+import type { NewKey } from '../access/keys.js'
 
 /** Token with which gateways join: an API key with the scope `fleet:join`, and the profile that it gives. */
 export interface JoinToken {

@@ -1,6 +1,6 @@
 import type { Stored, ValueEnv } from '../columns/column-type.js'
 import type { StateColumn } from '../columns/state-column.js'
-import type { Citation } from '../states.js'
+import type { Citation } from '../datasets/states.js'
 
 /** Rows to write to a file, with what the file says about them. */
 export interface ExportedState {

@@ -1,5 +1,5 @@
-import type { CitationStore, RowStates } from '../citations.js'
-import type { DatasetStore } from '../datasets.js'
+import type { CitationStore, RowStates } from '../datasets/citations.js'
+import type { DatasetStore } from '../datasets/datasets.js'
 import { createRowStates } from './citations/row-states.js'
 import { createCitationStore } from './citations/store.js'
 import type { DataDb } from './connection/data-db.js'

@@ -1,4 +1,4 @@
-import { createWriteLock } from '../write-lock.js'
+import { createWriteLock } from '../work/write-lock.js'
 import { type DataDb, openDataDb, openDataReader } from './connection/data-db.js'
 
 /**

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createWaiting, type WaitingRequest } from '../../../src/feeds/give/waiting.js'
 import type { LoaderTable } from '../../../src/storage/tables.js'
-import { createWriteLock } from '../../../src/storage/write-lock.js'
+import { createWriteLock } from '../../../src/storage/work/write-lock.js'
 import { rejectsWith } from '../../support/rejects-with.js'
 
 /** Longer than any test: what wakes before is woken by a write. */

@@ -14,7 +14,7 @@ import {
 } from '../../../src/fleet/hub/files.js'
 import { digestOf } from '../../../src/fleet/profile/digest.js'
 import { Profile } from '../../../src/fleet/profile/schema.js'
-import { FREE_LEASE } from '../../../src/storage/sweep-lease.js'
+import { FREE_LEASE } from '../../../src/storage/work/sweep-lease.js'
 import { memoryState } from '../../support/memory-state.js'
 import { privateKey, signatureOf } from '../../support/releases.js'
 import { cli } from '../../support/run-cli.js'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { AuditEvent, AuditNotes } from '../../audit.js'
+import type { AuditEvent, AuditNotes } from '../../access/audit.js'
 import type { PostgresDb } from '../connection/database.js'
 
 /** Acts handed over in one call, so that those gathered while no process ran do not flood the log. */

@@ -1,7 +1,13 @@
+import { createSessionTerms, type SessionTerms, tooManySessions } from '../../access/session-terms.js'
+import { createSessionUses, type SessionUses } from '../../access/session-uses.js'
+import type {
+  ListedSession,
+  NewSession,
+  OpenSession,
+  SessionQuery,
+  SessionStore,
+} from '../../access/sessions.js'
 import type { TrustedClock } from '../../clock.js'
-import { createSessionTerms, type SessionTerms, tooManySessions } from '../../session-terms.js'
-import { createSessionUses, type SessionUses } from '../../session-uses.js'
-import type { ListedSession, NewSession, OpenSession, SessionQuery, SessionStore } from '../../sessions.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 import { readTogether } from '../connection/read-together.js'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../../../errors.js'
-import type { SweepLease } from '../../sweep-lease.js'
+import type { SweepLease } from '../../work/sweep-lease.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 
 export interface ByteLeaseOptions {

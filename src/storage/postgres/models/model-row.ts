@@ -1,4 +1,4 @@
-import type { ModelRecord, ModelSignature } from '../../models.js'
+import type { ModelRecord, ModelSignature } from '../../models/models.js'
 import { readStoredText, storedText } from '../connection/any-text.js'
 import type { Rows, Value } from '../connection/database.js'
 

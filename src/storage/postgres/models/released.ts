@@ -1,4 +1,4 @@
-import type { ModelRows } from '../../models.js'
+import type { ModelRows } from '../../models/models.js'
 import type { PostgresDb, Rows, Value } from '../connection/database.js'
 
 type ReleasedRows = Pick<ModelRows, 'isReleased' | 'released' | 'forgetReleased'>

@@ -1,4 +1,4 @@
-import type { ModelRows, OpenSignature } from '../../models.js'
+import type { ModelRows, OpenSignature } from '../../models/models.js'
 import { readStoredText } from '../connection/any-text.js'
 import type { PostgresDb } from '../connection/database.js'
 

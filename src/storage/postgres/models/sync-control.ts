@@ -1,4 +1,4 @@
-import type { SyncControl } from '../../sync-control.js'
+import type { SyncControl } from '../../models/sync-control.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 
 const READ = 'SELECT value FROM meta WHERE name = $1'

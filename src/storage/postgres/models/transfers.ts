@@ -7,7 +7,7 @@ import type {
   TransferRecord,
   TransferRows,
   TransferState,
-} from '../../transfers.js'
+} from '../../models/transfers.js'
 import { readStoredText, storedText } from '../connection/any-text.js'
 import { countChanged } from '../connection/count-changed.js'
 import type { PostgresDb, Rows, Value } from '../connection/database.js'

@@ -6,7 +6,7 @@ import {
   UPSTREAM_SECRET_CONTEXT,
   type UpstreamRecord,
   type UpstreamRows,
-} from '../../upstreams.js'
+} from '../../models/upstreams.js'
 import { readStoredText, storedText } from '../connection/any-text.js'
 import type { PostgresDb, Rows, Value } from '../connection/database.js'
 import { writtenRow } from '../connection/written-row.js'

@@ -1,4 +1,4 @@
-import type { Pause } from '../../pause.js'
+import type { Pause } from '../../work/pause.js'
 import type { Rows, TextRow } from '../connection/database.js'
 import { LOCATION_SQL, rowsName } from '../tables/ddl.js'
 import { readStored } from '../tables/stored-values.js'

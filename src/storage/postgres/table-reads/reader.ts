@@ -3,7 +3,6 @@ import type { ValueEnv } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import { CHAR_BYTES, LARGE_BYTES, type LargeValue, sumLarge } from '../../columns/large-values.js'
 import { handOver } from '../../hand-over.js'
-import { createPause, type Pause } from '../../pause.js'
 import { printRows, type RowPrinting, type SelectedRow } from '../../records/print-rows.js'
 import { droppedMeanwhile } from '../../records/read-records.js'
 import type {
@@ -14,6 +13,7 @@ import type {
   TableReaderOptions,
   TableRow,
 } from '../../tables.js'
+import { createPause, type Pause } from '../../work/pause.js'
 import type { TextRow } from '../connection/database.js'
 import { dataVersionOf } from '../tables/catalog.js'
 import { rowsName, type SqlType } from '../tables/ddl.js'

@@ -1,4 +1,4 @@
-import type { Pause } from '../../pause.js'
+import type { Pause } from '../../work/pause.js'
 import type { Rows, TextRow, Value } from '../connection/database.js'
 import { rowsName } from '../tables/ddl.js'
 import { readStored, valueText } from '../tables/stored-values.js'

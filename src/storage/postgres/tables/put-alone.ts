@@ -1,8 +1,8 @@
-import { createPause } from '../../pause.js'
 import { missingFile, takenPlace } from '../../records/read-records.js'
 import type { CheckedRow } from '../../records/record.js'
 import { PREFIX_ID } from '../../records/record-files.js'
 import type { Counters, LoaderTable, PutOptions } from '../../tables.js'
+import { createPause } from '../../work/pause.js'
 import type { Rows } from '../connection/database.js'
 import { findFile, hasOtherFile, SHARE_FILES } from './files.js'
 import {

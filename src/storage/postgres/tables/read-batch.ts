@@ -1,6 +1,6 @@
-import type { Pause } from '../../pause.js'
 import { sizeOfRow } from '../../records/read-records.js'
 import type { CheckedRow } from '../../records/record.js'
+import type { Pause } from '../../work/pause.js'
 
 /** Most bytes of rows that are kept before they are written: such a call can be repeated by the gateway itself. */
 const MAX_BYTES = 16 * 1024 * 1024

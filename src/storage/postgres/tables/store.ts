@@ -1,6 +1,6 @@
-import { createPause } from '../../pause.js'
 import { droppedMeanwhile, readRecords } from '../../records/read-records.js'
 import type { Counters, PutResult, TableStore } from '../../tables.js'
+import { createPause } from '../../work/pause.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 import { type Catalog, createCatalog, dropTable, registerTable } from './catalog.js'
 import { findFile, LOCK_FILES, usedDigests } from './files.js'

@@ -1,4 +1,4 @@
-import type { AuditEvent, AuditNotes } from '../../audit.js'
+import type { AuditEvent, AuditNotes } from '../../access/audit.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeFreeing } from '../connection/state-db.js'
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../../errors.js'
-import type { CitationSums, RequireReading } from '../../citations.js'
-import type { Citation } from '../../states.js'
+import type { CitationSums, RequireReading } from '../../datasets/citations.js'
+import type { Citation } from '../../datasets/states.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, oneValue, statement, writtenRow } from '../connection/database.js'
 import { findDataset, findDatasetById, removeDataset } from '../datasets/catalog.js'

@@ -1,8 +1,8 @@
 import { AppError } from '../../../errors.js'
 import type { Stored } from '../../columns/column-type.js'
+import type { StateQuery, StateRow } from '../../datasets/states.js'
 import { canonicalLine } from '../../formats/canonical.js'
 import { createPageHash, PAGE_IDS, type PageDigests, pageOf } from '../../formats/page-digests.js'
-import type { StateQuery, StateRow } from '../../states.js'
 import { readRows, type StateReading } from '../versions/read-state.js'
 import type { TableState } from '../versions/versioned-table.js'
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../../errors.js'
-import type { CitationSums } from '../../citations.js'
 import type { Stored } from '../../columns/column-type.js'
+import type { CitationSums } from '../../datasets/citations.js'
 import {
   type CitationCopies,
   type CopyKey,
@@ -9,7 +9,7 @@ import {
   type OfferedCitation,
 } from '../../exchange/citation-copies.js'
 import { createChecksumPass } from '../../formats/checksum.js'
-import { createPause } from '../../pause.js'
+import { createPause } from '../../work/pause.js'
 import type { DataDb } from '../connection/data-db.js'
 import { asyncTransaction, type Db, retryBusy, statement, transaction } from '../connection/database.js'
 import { freeing } from '../connection/reserve.js'

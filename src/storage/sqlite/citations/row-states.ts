@@ -1,5 +1,5 @@
-import type { RowStates, Snapshot } from '../../citations.js'
-import type { RowState } from '../../states.js'
+import type { RowStates, Snapshot } from '../../datasets/citations.js'
+import type { RowState } from '../../datasets/states.js'
 import { openDataReader } from '../connection/data-db.js'
 import type { Db } from '../connection/database.js'
 import { findDataset } from '../datasets/catalog.js'

@@ -1,4 +1,4 @@
-import type { DatabaseSpace, Vacuum, VacuumCounts } from '../../citations.js'
+import type { DatabaseSpace, Vacuum, VacuumCounts } from '../../datasets/citations.js'
 import type { DataDb } from '../connection/data-db.js'
 import { type Db, retryBusy, statement } from '../connection/database.js'
 import { spatialSlots } from '../datasets/ddl.js'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { createWriteLock, type WriteLock } from '../../write-lock.js'
+import { createWriteLock, type WriteLock } from '../../work/write-lock.js'
 import { DATA_MIGRATIONS } from './data-migrations.js'
 import { type Db, openDatabase, statement } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'

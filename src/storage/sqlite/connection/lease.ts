@@ -1,6 +1,6 @@
 import { chownSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import path from 'node:path'
-import type { SweepLease } from '../../sweep-lease.js'
+import type { SweepLease } from '../../work/sweep-lease.js'
 import { type Db, retryBusy } from './database.js'
 import { lockFileFault } from './lock-file-fault.js'
 import { isBusy, openFile } from './open-file.js'

@@ -1,6 +1,6 @@
 import { invalidParams } from '../../../errors.js'
 import type { DatasetColumn } from '../../columns/data-type.js'
-import type { Dataset } from '../../datasets.js'
+import type { Dataset } from '../../datasets/datasets.js'
 import { requireNew } from '../../records/catalog-row.js'
 import { addedColumnSql } from '../connection/column-sql.js'
 import { type Db, forgetStatements, oneValue, statement } from '../connection/database.js'

@@ -1,7 +1,7 @@
 import { AppError } from '../../../errors.js'
 import type { DatasetColumn } from '../../columns/data-type.js'
 import { stateColumn } from '../../columns/state-column.js'
-import { type Dataset, type DatasetDefinition, unknownDataset } from '../../datasets.js'
+import { type Dataset, type DatasetDefinition, unknownDataset } from '../../datasets/datasets.js'
 import { type Db, statement } from '../connection/database.js'
 import { createVersionsSql, discardTable, endVersions } from '../versions/history.js'
 import { beginTransaction } from '../versions/transactions.js'

@@ -1,4 +1,4 @@
-import type { ReadOptions } from '../../states.js'
+import type { ReadOptions } from '../../datasets/states.js'
 import { type Db, statement } from '../connection/database.js'
 import { ROW_ID } from '../tables/ddl.js'
 import { versionNames } from '../tables/version-names.js'

@@ -1,4 +1,4 @@
-import type { Dataset } from '../../datasets.js'
+import type { Dataset } from '../../datasets/datasets.js'
 import type { ListQuery } from '../../list-query.js'
 import type { Db } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'

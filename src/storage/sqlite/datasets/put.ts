@@ -1,6 +1,6 @@
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
-import type { OnConflict } from '../../datasets.js'
-import type { Pause } from '../../pause.js'
+import type { OnConflict } from '../../datasets/datasets.js'
+import type { Pause } from '../../work/pause.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { valueLimitOf } from '../connection/value-limit.js'
 import { ROW_ID } from '../tables/ddl.js'

@@ -1,6 +1,6 @@
-import type { DatasetStore } from '../../datasets.js'
+import type { DatasetStore } from '../../datasets/datasets.js'
 import type { ListQuery } from '../../list-query.js'
-import { createPause } from '../../pause.js'
+import { createPause } from '../../work/pause.js'
 import type { DataDb } from '../connection/data-db.js'
 import {
   asyncTransaction,

@@ -4,10 +4,8 @@ import { LOADER_TYPES, type UdtName } from '../../columns/column-types.js'
 import { areaFor, inWgs84 } from '../../columns/search-area.js'
 import { setProperty } from '../../columns/set-property.js'
 import type { StateColumn } from '../../columns/state-column.js'
-import { unknownDataset } from '../../datasets.js'
-import type { LargeReads } from '../../large-reads.js'
-import { createPause, type NextTurn } from '../../pause.js'
-import type { StateQuery, StateRow } from '../../states.js'
+import { unknownDataset } from '../../datasets/datasets.js'
+import type { StateQuery, StateRow } from '../../datasets/states.js'
 import {
   type Column,
   isDatasetTable,
@@ -17,6 +15,8 @@ import {
   type TableReader,
   type TableRow,
 } from '../../tables.js'
+import type { LargeReads } from '../../work/large-reads.js'
+import { createPause, type NextTurn } from '../../work/pause.js'
 import { type Db, statement } from '../connection/database.js'
 import { countState, readState, type StateReading } from '../versions/read-state.js'
 import { currentState } from '../versions/versioned-table.js'

@@ -1,5 +1,5 @@
 import type { FeedIdentity } from '../../exchange/feeds.js'
-import type { WriteLock } from '../../write-lock.js'
+import type { WriteLock } from '../../work/write-lock.js'
 import { type Db, oneValue, retryBusy, statement, transaction } from '../connection/database.js'
 import { tableUuidOf } from '../tables/catalog.js'
 

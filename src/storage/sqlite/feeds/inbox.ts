@@ -6,9 +6,9 @@ import type {
   ReceivedRow,
   SenderState,
 } from '../../exchange/feeds.js'
-import { createPause } from '../../pause.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
-import type { WriteLock } from '../../write-lock.js'
+import { createPause } from '../../work/pause.js'
+import type { WriteLock } from '../../work/write-lock.js'
 import { asyncTransaction, type Db, retryBusy, statement, transaction } from '../connection/database.js'
 import { findTable, findTableById } from '../tables/catalog.js'
 import { beginCounting } from '../tables/row-digests.js'

@@ -1,7 +1,7 @@
 import { addSum, type DigestSum, noRows, readSum } from '../../exchange/row-digest.js'
 import type { DaySum, TableDigests, TableSums, UncountedTable } from '../../exchange/table-digests.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
-import type { WriteLock } from '../../write-lock.js'
+import type { WriteLock } from '../../work/write-lock.js'
 import { type Db, retryBusy, statement, transaction } from '../connection/database.js'
 import { findTableById } from '../tables/catalog.js'
 import { beginCounting, countingOf, countRows, isCounted, restartCounting } from '../tables/row-digests.js'

@@ -1,4 +1,4 @@
-import type { ModelRecord, ModelState } from '../../models.js'
+import type { ModelRecord, ModelState } from '../../models/models.js'
 import { statement } from '../connection/database.js'
 import type { StateDb } from '../connection/state-db.js'
 

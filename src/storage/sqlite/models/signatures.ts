@@ -1,4 +1,4 @@
-import type { ModelRows, OpenSignature } from '../../models.js'
+import type { ModelRows, OpenSignature } from '../../models/models.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 

@@ -1,4 +1,4 @@
-import type { SyncControl } from '../../sync-control.js'
+import type { SyncControl } from '../../models/sync-control.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 

@@ -7,7 +7,7 @@ import type {
   TransferRecord,
   TransferRows,
   TransferState,
-} from '../../transfers.js'
+} from '../../models/transfers.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

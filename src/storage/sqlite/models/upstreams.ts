@@ -5,7 +5,7 @@ import {
   UPSTREAM_SECRET_CONTEXT,
   type UpstreamRecord,
   type UpstreamRows,
-} from '../../upstreams.js'
+} from '../../models/upstreams.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

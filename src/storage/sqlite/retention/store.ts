@@ -6,7 +6,7 @@ import type {
   RetentionStore,
 } from '../../retention.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
-import type { WriteLock } from '../../write-lock.js'
+import type { WriteLock } from '../../work/write-lock.js'
 import { type Db, oneValue, retryBusy, statement, transaction } from '../connection/database.js'
 import { freeing } from '../connection/reserve.js'
 import { findTableById } from '../tables/catalog.js'

@@ -1,6 +1,6 @@
-import { createOwnerQueue, type OwnerQueue } from '../../owner-queue.js'
-import { createPause } from '../../pause.js'
-import type { WriteLock } from '../../write-lock.js'
+import { createOwnerQueue, type OwnerQueue } from '../../work/owner-queue.js'
+import { createPause } from '../../work/pause.js'
+import type { WriteLock } from '../../work/write-lock.js'
 import { asyncTransaction, type Db, statement, translate } from '../connection/database.js'
 
 /** A write that waits for its turn. */

@@ -1,6 +1,5 @@
 import { AppError } from '../../../errors.js'
 import type { ValueEnv } from '../../columns/column-type.js'
-import { createPause, type Pause } from '../../pause.js'
 import type {
   LoaderTable,
   QueryPaths,
@@ -9,6 +8,7 @@ import type {
   TableReaderOptions,
   TableRow,
 } from '../../tables.js'
+import { createPause, type Pause } from '../../work/pause.js'
 import { type Db, oneValue } from '../connection/database.js'
 import { dataVersionOf, findTable, listTables } from './catalog.js'
 import { ROW_ID, tableSql } from './ddl.js'

@@ -1,7 +1,7 @@
 import type { ValueEnv } from '../../columns/column-type.js'
 import { isEmptyCondition, isEqualityOf } from '../../columns/condition.js'
-import type { Pause } from '../../pause.js'
 import type { SmallReads, TableQuery, TableReaderOptions, TableRow } from '../../tables.js'
+import type { Pause } from '../../work/pause.js'
 import { openSnapshotReader, type SnapshotReader } from '../connection/data-db.js'
 import { VALUE_TOO_LARGE } from '../connection/sql-functions.js'
 import { findTable } from './catalog.js'

@@ -1,7 +1,7 @@
-import { createReadAhead } from '../../read-ahead.js'
 import { droppedMeanwhile, sizeOfRow } from '../../records/read-records.js'
 import type { LoaderTable, TableReader, TableReaderOptions, TableRef, TableStore } from '../../tables.js'
-import type { WriteLock } from '../../write-lock.js'
+import { createReadAhead } from '../../work/read-ahead.js'
+import type { WriteLock } from '../../work/write-lock.js'
 import {
   asyncTransaction,
   type Db,

@@ -1,5 +1,5 @@
-import type { Pause } from '../../pause.js'
-import type { WriteLock } from '../../write-lock.js'
+import type { Pause } from '../../work/pause.js'
+import type { WriteLock } from '../../work/write-lock.js'
 import {
   type Db,
   forgetStatements,

@@ -1,8 +1,8 @@
 import type { Stored } from '../../columns/column-type.js'
 import { CHAR_BYTES, LARGE_BYTES, type LargeValue } from '../../columns/large-values.js'
 import type { StateColumn } from '../../columns/state-column.js'
-import type { LargeReads } from '../../large-reads.js'
-import type { StateRow } from '../../states.js'
+import type { StateRow } from '../../datasets/states.js'
+import type { LargeReads } from '../../work/large-reads.js'
 import type { Db } from '../connection/database.js'
 import { mayBeLarge, requireReadable, valueOrSizeSql } from '../connection/large-values.js'
 

@@ -1,5 +1,5 @@
-import type { ReadOptions, StatePaths, StateQuery, StateResult, StateRow } from '../../states.js'
-import { TRANSACTION_RANGE } from '../../states.js'
+import type { ReadOptions, StatePaths, StateQuery, StateResult, StateRow } from '../../datasets/states.js'
+import { TRANSACTION_RANGE } from '../../datasets/states.js'
 import { type Db, statement } from '../connection/database.js'
 import { readByIds } from '../connection/read-some.js'
 import { findCandidates, findCandidatesOrNowhere } from '../tables/candidates.js'

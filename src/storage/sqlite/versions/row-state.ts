@@ -1,4 +1,4 @@
-import type { Citation, RowState } from '../../states.js'
+import type { Citation, RowState } from '../../datasets/states.js'
 import type { Db } from '../connection/database.js'
 import { countState, readState, type StateReading } from './read-state.js'
 import type { TableState, VersionedTable } from './versioned-table.js'

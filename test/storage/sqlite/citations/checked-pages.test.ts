@@ -2,10 +2,10 @@ import path from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { Datasets } from '../../../../src/datasets/datasets.js'
-import { createPause } from '../../../../src/storage/pause.js'
 import type { DataDb } from '../../../../src/storage/sqlite/connection/data-db.js'
 import { openDatasetStores } from '../../../../src/storage/sqlite/dataset-stores.js'
 import { ROW_ID } from '../../../../src/storage/sqlite/tables/ddl.js'
+import { createPause } from '../../../../src/storage/work/pause.js'
 import {
   allRecords,
   columns,

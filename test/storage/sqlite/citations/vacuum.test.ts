@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { VacuumCounts } from '../../../../src/storage/citations.js'
+import type { VacuumCounts } from '../../../../src/storage/datasets/citations.js'
 import { createVacuum } from '../../../../src/storage/sqlite/citations/vacuum.js'
 import {
   allRecords,

@@ -3,10 +3,10 @@ import t from 'tap'
 import { CONTACT, contactText } from '../../../../src/storage/exchange/contact.js'
 import { NO_PROGRESS } from '../../../../src/storage/exchange/membership.js'
 import { createKeyring } from '../../../../src/storage/keyring.js'
+import { UPSTREAM_SECRET_CONTEXT } from '../../../../src/storage/models/upstreams.js'
 import { createDatabases } from '../../../../src/storage/sqlite/maintenance/databases.js'
 import { createStoredFacts } from '../../../../src/storage/sqlite/maintenance/stored-facts.js'
 import { openState } from '../../../../src/storage/sqlite/state.js'
-import { UPSTREAM_SECRET_CONTEXT } from '../../../../src/storage/upstreams.js'
 import { columns, definition, openDatasets } from '../../../support/datasets.js'
 
 const NO_FLEET = {

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { AppError } from '../../../../src/errors.js'
 import { type Db, openDatabase } from '../../../../src/storage/sqlite/connection/database.js'
 import { createGroupCommit } from '../../../../src/storage/sqlite/tables/group-commit.js'
-import { createWriteLock } from '../../../../src/storage/write-lock.js'
+import { createWriteLock } from '../../../../src/storage/work/write-lock.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
 
 /** A database that counts its commits. */

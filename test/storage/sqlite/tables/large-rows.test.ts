@@ -1,10 +1,10 @@
 import t from 'tap'
 import { prepareArea } from '../../../../src/geo/prepared-area.js'
 import { createKeyring } from '../../../../src/storage/keyring.js'
-import type { LargeReads } from '../../../../src/storage/large-reads.js'
 import { limitValues } from '../../../../src/storage/sqlite/connection/value-limit.js'
 import { createTableReader } from '../../../../src/storage/sqlite/tables/reader.js'
 import type { TableQuery } from '../../../../src/storage/tables.js'
+import type { LargeReads } from '../../../../src/storage/work/large-reads.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
 import { feature, NOW_US, openTables, TIME_ZONE_MIN } from '../../../support/tables.js'
 

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createLargeReads } from '../../../../src/storage/large-reads.js'
+import type { StateRow } from '../../../../src/storage/datasets/states.js'
 import { openDatabase } from '../../../../src/storage/sqlite/connection/database.js'
 import { withLargeValues } from '../../../../src/storage/sqlite/versions/large-rows.js'
 import { versionedLoader } from '../../../../src/storage/sqlite/versions/versioned-table.js'
-import type { StateRow } from '../../../../src/storage/states.js'
+import { createLargeReads } from '../../../../src/storage/work/large-reads.js'
 import { allRecords, columns, definition, openDatasets } from '../../../support/datasets.js'
 import { openTables } from '../../../support/tables.js'
 

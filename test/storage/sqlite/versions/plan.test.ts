@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { prepareArea } from '../../../../src/geo/prepared-area.js'
 import type { Geometry } from '../../../../src/geo/types.js'
 import { encodeWkb } from '../../../../src/geo/wkb.js'
+import type { StateQuery } from '../../../../src/storage/datasets/states.js'
 import type { Db } from '../../../../src/storage/sqlite/connection/database.js'
 import { findDataset } from '../../../../src/storage/sqlite/datasets/catalog.js'
 import { planState, requireColumn } from '../../../../src/storage/sqlite/versions/plan.js'
@@ -11,7 +12,6 @@ import {
   type TableState,
   versionedLoader,
 } from '../../../../src/storage/sqlite/versions/versioned-table.js'
-import type { StateQuery } from '../../../../src/storage/states.js'
 import { columns, definition, openDatasets } from '../../../support/datasets.js'
 import { openTables } from '../../../support/tables.js'
 import { throwsWith } from '../../../support/throws.js'

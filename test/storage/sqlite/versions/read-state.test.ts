@@ -1,6 +1,7 @@
 import { copyFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import type { StateQuery } from '../../../../src/storage/datasets/states.js'
 import { findCitation } from '../../../../src/storage/sqlite/citations/catalog.js'
 import { retryBusy, transaction } from '../../../../src/storage/sqlite/connection/database.js'
 import { findDataset } from '../../../../src/storage/sqlite/datasets/catalog.js'
@@ -10,7 +11,6 @@ import { planState } from '../../../../src/storage/sqlite/versions/plan.js'
 import { countState } from '../../../../src/storage/sqlite/versions/read-state.js'
 import { keyIdsSql, stateSql } from '../../../../src/storage/sqlite/versions/state-sql.js'
 import { currentState } from '../../../../src/storage/sqlite/versions/versioned-table.js'
-import type { StateQuery } from '../../../../src/storage/states.js'
 import {
   allRecords,
   columns,

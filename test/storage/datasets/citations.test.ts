@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { isAppError } from '../../src/errors.js'
-import type { Geometry } from '../../src/geo/types.js'
-import type { OnConflict } from '../../src/storage/datasets.js'
-import { createKeyring } from '../../src/storage/keyring.js'
-import { transaction } from '../../src/storage/sqlite/connection/database.js'
-import { findTable, registerTable } from '../../src/storage/sqlite/tables/catalog.js'
-import { putRecords } from '../../src/storage/sqlite/tables/put.js'
-import type { IfExists } from '../../src/storage/tables.js'
+import { isAppError } from '../../../src/errors.js'
+import type { Geometry } from '../../../src/geo/types.js'
+import type { OnConflict } from '../../../src/storage/datasets/datasets.js'
+import { createKeyring } from '../../../src/storage/keyring.js'
+import { transaction } from '../../../src/storage/sqlite/connection/database.js'
+import { findTable, registerTable } from '../../../src/storage/sqlite/tables/catalog.js'
+import { putRecords } from '../../../src/storage/sqlite/tables/put.js'
+import type { IfExists } from '../../../src/storage/tables.js'
 import {
   allRecords,
   columns,
@@ -18,8 +18,8 @@ import {
   openDatasets,
   sumsOf,
   vacuum,
-} from '../support/datasets.js'
-import { NOW_US, TIME_ZONE_MIN } from '../support/tables.js'
+} from '../../support/datasets.js'
+import { NOW_US, TIME_ZONE_MIN } from '../../support/tables.js'
 
 /*
  * The promise of citations against a model in memory: random programs of everything that can happen to datasets and cited

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createSessionUses } from '../../src/storage/session-uses.js'
+import { createSessionUses } from '../../../src/storage/access/session-uses.js'
 
 t.test(
   'session uses: one noted while it is written stays due; one forgotten does not come back',

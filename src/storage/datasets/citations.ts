@@ -1,6 +1,6 @@
-import { AppError } from '../errors.js'
-import type { ListQuery } from './list-query.js'
-import type { Pause } from './pause.js'
+import { AppError } from '../../errors.js'
+import type { ListQuery } from '../list-query.js'
+import type { Pause } from '../work/pause.js'
 import type { Citation, RowState } from './states.js'
 
 /** Citation with the rows that it names. */

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.js'
+import { AppError } from '../../errors.js'
 
 /** Returns a promise if the caller should pause, undefined if it may go on. */
 export type Pause = () => Promise<void> | undefined

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createReadAhead } from '../../src/storage/read-ahead.js'
+import { createReadAhead } from '../../../src/storage/work/read-ahead.js'
 
 const NEVER = () => false
 

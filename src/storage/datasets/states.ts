@@ -1,8 +1,8 @@
-import type { PreparedArea } from '../geo/prepared-area.js'
-import type { Stored, ValueEnv } from './columns/column-type.js'
-import type { StateColumn } from './columns/state-column.js'
-import type { LargeReads } from './large-reads.js'
-import type { Pause } from './pause.js'
+import type { PreparedArea } from '../../geo/prepared-area.js'
+import type { Stored, ValueEnv } from '../columns/column-type.js'
+import type { StateColumn } from '../columns/state-column.js'
+import type { LargeReads } from '../work/large-reads.js'
+import type { Pause } from '../work/pause.js'
 
 /** Selection and order of the rows of a state. Condition and order are JSON of a caller, not yet checked. */
 export interface StateQuery {

@@ -1,7 +1,7 @@
-import { AppError } from '../errors.js'
-import type { DatasetColumn } from './columns/data-type.js'
-import type { ListQuery } from './list-query.js'
-import type { Pause } from './pause.js'
+import { AppError } from '../../errors.js'
+import type { DatasetColumn } from '../columns/data-type.js'
+import type { ListQuery } from '../list-query.js'
+import type { Pause } from '../work/pause.js'
 import type { RowState } from './states.js'
 
 /** Dataset as callers see it. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createWriteLock } from '../../src/storage/write-lock.js'
+import { createWriteLock } from '../../../src/storage/work/write-lock.js'
 
 t.test('write lock: owners have turns, and the work of one is done in its order', async (t) => {
   const lock = createWriteLock()

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createLargeReads } from '../../src/storage/large-reads.js'
-import { rejectsWith } from '../support/rejects-with.js'
+import { createLargeReads } from '../../../src/storage/work/large-reads.js'
+import { rejectsWith } from '../../support/rejects-with.js'
 
 t.test('large reads: turns in the order of asking, as far as the bytes go', async (t) => {
   const reads = createLargeReads(10)

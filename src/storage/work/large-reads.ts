@@ -1,4 +1,4 @@
-import { AppError } from '../errors.js'
+import { AppError } from '../../errors.js'
 
 /** Turns of reads that hold large rows, so that the memory of all of them together is bounded. */
 export interface LargeReads {
