@@ -68,10 +68,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'storage/exchange',
     'geo',
   ],
-  'storage/access': ['storage'], // keys, sessions, acts
-  'storage/models': ['storage'], // models, their stores, and their way to other nodes
-  'storage/datasets': ['storage', 'storage/work', 'storage/columns', 'geo'], // states that are kept and cited
-  'storage/work': [], // turns, locks and bounds of work
+  'storage/access': ['storage/work'], // keys, sessions, acts
+  'storage/models': ['storage/columns'], // models, their stores, and their way to other nodes
+  'storage/datasets': ['storage/work', 'storage/columns', 'geo'], // states that are kept and cited
+  'storage/work': [], // time, turns, locks and bounds of work
   // records of loader tables, whichever engine keeps them: checked, printed, named
   'storage/records': ['storage', 'storage/columns', 'geo'],
   // what travels between nodes and who they are: feeds, bundles, digests, citations of others, joining
@@ -90,9 +90,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'storage/base-map': ['basemap', 'storage/sqlite/connection'],
   'storage/sqlite': ['storage/**', 'geo'],
   'storage/sqlite/connection': ['storage', 'storage/work', 'storage/columns', 'geo'],
-  'storage/sqlite/access': ['storage', 'storage/access', 'storage/exchange', 'storage/sqlite/connection'],
+  'storage/sqlite/access': [
+    'storage',
+    'storage/work',
+    'storage/access',
+    'storage/exchange',
+    'storage/sqlite/connection',
+  ],
   'storage/sqlite/models': [
     'storage',
+    'storage/work',
     'storage/models',
     'storage/columns',
     'storage/sqlite/access',
@@ -177,12 +184,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // joining: tokens are keys
   'storage/sqlite/fleet': [
     'storage',
+    'storage/work',
     'storage/exchange',
     'storage/sqlite/access',
     'storage/sqlite/connection',
   ],
   // rows of a hub: the driver, transactions and migrations, its tables, the nouns
-  'storage/postgres': ['storage', 'storage/postgres/**'],
+  'storage/postgres': ['storage', 'storage/work', 'storage/postgres/**'],
   'storage/postgres/connection': [],
   'storage/postgres/tables': [
     ...['storage', 'storage/work', 'storage/exchange', 'storage/columns', 'storage/records'],
@@ -198,12 +206,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'storage/postgres/schema': ['storage/postgres/connection'],
   'storage/postgres/models': [
     'storage',
+    'storage/work',
     'storage/models',
     'storage/postgres/connection',
     'storage/postgres/lists',
   ],
   // conditions, order and pages of lists
-  'storage/postgres/lists': ['storage', 'storage/columns', 'storage/postgres/connection'],
+  'storage/postgres/lists': ['storage/columns', 'storage/postgres/connection'],
   // feeds in both directions; rows of other nodes become rows of tables
   'storage/postgres/feeds': [
     ...[
@@ -215,7 +224,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ],
   ],
   'storage/postgres/leases': ['storage/work', 'storage/postgres/connection'], // tasks of one process at a time; who needs bytes
-  'storage/postgres/access': ['storage', 'storage/access', 'storage/exchange', 'storage/postgres/connection'],
+  'storage/postgres/access': [
+    'storage',
+    'storage/work',
+    'storage/access',
+    'storage/exchange',
+    'storage/postgres/connection',
+  ],
   // a data directory that becomes a hub: rows as they are stored on both sides
   'storage/postgres/move': [
     ...['storage', 'storage/exchange', 'storage/columns', 'storage/records'],
@@ -231,7 +246,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['storage/sqlite/connection', 'storage/sqlite/tables'],
   ],
   'storage/postgres/fleet': [
-    ...['storage/exchange', 'storage', 'storage/postgres/access', 'storage/postgres/connection'],
+    ...['storage/exchange', 'storage/work', 'storage/postgres/access', 'storage/postgres/connection'],
   ],
   'storage/sqlite/features': [
     'storage',
@@ -328,7 +343,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'fleet/profile',
     'node-keys',
     'files',
-    'storage',
     'storage/access',
     'storage/work',
     'storage/exchange',
@@ -365,7 +379,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ],
   ],
   // modules by time and event
-  triggers: ['dataproc', 'storage', 'auth'],
+  triggers: ['dataproc', 'storage', 'storage/work', 'auth'],
   // changes of tables as they happen; http carries them
   live: ['storage', 'storage/columns'],
   retention: ['storage', 'storage/exchange'], // old rows that go
@@ -387,7 +401,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'http/server': ['rpc'], // sockets and limits below the routes
   'http/model-files': ['http', 'http/server', 'auth', 'rpc'],
   'http/openapi': ['rpc'],
-  api: ['auth', 'storage'], // parts that several methods share: the caller, the query of a list
+  api: ['auth', 'storage/columns'], // parts that several methods share: the caller, the query of a list
   // its noun is the search worker: requests cross to that thread, their types are declared there
   'api/routing': ['api', 'rpc', 'auth', 'geo', 'worker', 'route-engine', 'route-answer'],
   'api/*': [
@@ -421,7 +435,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them
   // operation
   backup: ['storage', 'storage/formats', 'files'],
-  doctor: ['backup', 'storage', 'storage/base-map', 'files', 'models/signature', 'sync', 'dataproc'],
+  doctor: [
+    'backup',
+    'storage',
+    'storage/work',
+    'storage/base-map',
+    'files',
+    'models/signature',
+    'sync',
+    'dataproc',
+  ],
   update: [], // a signed release in place of the executable
   clients: [], // written for other programs: they talk to the gateway over HTTP alone
   console: [], // the web page: talks to the gateway over HTTP alone; it may use the types of clients/

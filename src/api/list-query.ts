@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ListQuery } from '../storage/list-query.js'
+import type { ListQuery } from '../storage/columns/list-query.js'
 import type { SharedContext } from './context.js'
 
 /**

@@ -1,7 +1,7 @@
 import type { BlobStore } from '../files/blob-store.js'
+import type { ListQuery } from '../storage/columns/list-query.js'
 import type { FeedUpstreams } from '../storage/exchange/feeds.js'
 import type { NodePeer } from '../storage/exchange/node-keys.js'
-import type { ListQuery } from '../storage/list-query.js'
 import type { ModelRows } from '../storage/models/models.js'
 import type { TransferRecord, TransferRows } from '../storage/models/transfers.js'
 import type { UpstreamRecord, UpstreamRows } from '../storage/models/upstreams.js'

@@ -1,6 +1,7 @@
 import { AppError, isAppError } from '../errors.js'
 import type { Log } from '../log.js'
 import type { DatasetColumn } from '../storage/columns/data-type.js'
+import type { ListQuery } from '../storage/columns/list-query.js'
 import type { StateColumn } from '../storage/columns/state-column.js'
 import {
   type CitationStore,
@@ -17,7 +18,6 @@ import {
 } from '../storage/datasets/datasets.js'
 import type { Citation, StateQuery } from '../storage/datasets/states.js'
 import type { Keyring } from '../storage/keyring.js'
-import type { ListQuery } from '../storage/list-query.js'
 import { createPause } from '../storage/work/pause.js'
 import type { WriteLock } from '../storage/work/write-lock.js'
 import { createChecksumQueue } from './checksum-queue.js'

@@ -1,4 +1,4 @@
-import { createClock, MAX_AHEAD_DAYS, WRITTEN_AT_US } from '../storage/clock.js'
+import { createClock, MAX_AHEAD_DAYS, WRITTEN_AT_US } from '../storage/work/clock.js'
 import { type CheckContext, error, type Finding, isoTime, ok } from './finding.js'
 
 /**

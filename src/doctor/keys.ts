@@ -1,7 +1,7 @@
 import type { DataLayout } from '../files/layout.js'
-import { createClock } from '../storage/clock.js'
 import { createKeyring, KEY_FINGERPRINT, readKeyFile } from '../storage/keyring.js'
 import type { Maintenance } from '../storage/maintenance.js'
+import { createClock } from '../storage/work/clock.js'
 import { type CheckContext, error, type Finding, isoTime, ok, warning } from './finding.js'
 
 /** Time before the expiry of a key from which it is a warning: two weeks. */

@@ -1,7 +1,6 @@
 import type { AuditNotes } from './access/audit.js'
 import type { KeyStore } from './access/keys.js'
 import type { SessionStore } from './access/sessions.js'
-import type { TrustedClock } from './clock.js'
 import type { DiskSamples } from './disk-samples.js'
 import type { BundleRows } from './exchange/bundles.js'
 import type { FeedResends } from './exchange/feed-resends.js'
@@ -19,6 +18,7 @@ import type { TransferRows } from './models/transfers.js'
 import type { UploadRows } from './models/uploads.js'
 import type { UpstreamRows } from './models/upstreams.js'
 import type { TriggerStore } from './triggers.js'
+import type { TrustedClock } from './work/clock.js'
 
 /** Rows of the model store and the outbox. */
 interface ModelTables {

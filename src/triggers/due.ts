@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../storage/clock.js'
 import type { Trigger, TriggerMark, TriggerOn, TriggerStore, TriggerTold } from '../storage/triggers.js'
+import type { TrustedClock } from '../storage/work/clock.js'
 import { dueBetween, readSchedule, type Schedule } from './schedule.js'
 
 /** Dependencies of finding what is due. */

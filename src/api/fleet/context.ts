@@ -1,6 +1,5 @@
 import type { Applicant } from '../../fleet/hub/join-gateway.js'
 import type { LeftHub } from '../../fleet/member/leave-hub.js'
-import type { TrustedClock } from '../../storage/clock.js'
 import type { HubContact } from '../../storage/exchange/contact.js'
 import type {
   FleetFiles,
@@ -12,6 +11,7 @@ import type {
 } from '../../storage/exchange/fleet.js'
 import type { FleetOverview } from '../../storage/exchange/fleet-overview.js'
 import type { HubIdentity, Membership, MembershipStore } from '../../storage/exchange/membership.js'
+import type { TrustedClock } from '../../storage/work/clock.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** Context of the methods of the fleet. */

@@ -2,7 +2,7 @@ import { hashSecret } from '../../auth/secret.js'
 import { type AppError, invalidParams } from '../../errors.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { SessionStore } from '../../storage/access/sessions.js'
-import type { TrustedClock } from '../../storage/clock.js'
+import type { TrustedClock } from '../../storage/work/clock.js'
 import type { CallContext, SharedContext } from '../context.js'
 import { DEFAULT_LIFE_S, OpenSessionParams, OpenSessionResult } from './schema.js'
 

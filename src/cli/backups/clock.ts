@@ -1,6 +1,6 @@
 import type { DataLayout } from '../../files/layout.js'
-import { createClock, type TrustedClock } from '../../storage/clock.js'
 import type { Maintenance } from '../../storage/maintenance.js'
+import { createClock, type TrustedClock } from '../../storage/work/clock.js'
 
 /**
  * The clock as the gateway of a data directory would have it; the directory is not written. Without data, or

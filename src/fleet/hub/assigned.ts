@@ -1,6 +1,5 @@
 import { AppError } from '../../errors.js'
 import type { KeyStore } from '../../storage/access/keys.js'
-import type { TrustedClock } from '../../storage/clock.js'
 import type { AskedFeeds } from '../../storage/exchange/feeds.js'
 import type {
   FleetMember,
@@ -8,6 +7,7 @@ import type {
   FleetProfiles,
   ProfileVersion,
 } from '../../storage/exchange/fleet.js'
+import type { TrustedClock } from '../../storage/work/clock.js'
 import { Profile } from '../profile/schema.js'
 import { scopesOf } from '../profile/scopes.js'
 import { versionFor } from './rollout.js'

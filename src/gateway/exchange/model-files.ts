@@ -17,8 +17,8 @@ import {
 import { requireSigned } from '../../models/require-signed.js'
 import { MAX_BUNDLE_BYTES } from '../../models/signature/bundle.js'
 import type { Uploads } from '../../models/uploads.js'
-import type { TrustedClock } from '../../storage/clock.js'
 import type { UploadRecord } from '../../storage/models/uploads.js'
+import type { TrustedClock } from '../../storage/work/clock.js'
 
 /** Longest wait of a request for another one that holds the same upload. */
 const LOCK_WAIT_MS = 3000

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js'
-import type { TrustedClock } from '../clock.js'
+import type { TrustedClock } from '../work/clock.js'
 import type { SessionUses } from './session-uses.js'
 import type { NewSession } from './sessions.js'
 

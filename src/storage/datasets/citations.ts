@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js'
-import type { ListQuery } from '../list-query.js'
+import type { ListQuery } from '../columns/list-query.js'
 import type { Pause } from '../work/pause.js'
 import type { Citation, RowState } from './states.js'
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.js'
 import type { DatasetColumn } from '../columns/data-type.js'
-import type { ListQuery } from '../list-query.js'
+import type { ListQuery } from '../columns/list-query.js'
 import type { Pause } from '../work/pause.js'
 import type { RowState } from './states.js'
 

@@ -1,4 +1,4 @@
-import type { ListQuery } from '../list-query.js'
+import type { ListQuery } from '../columns/list-query.js'
 
 /** A named collection of models. */
 export interface ModelStoreRecord {

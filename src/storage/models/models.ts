@@ -1,4 +1,4 @@
-import type { ListQuery } from '../list-query.js'
+import type { ListQuery } from '../columns/list-query.js'
 
 /** 10 registered on this node, 20 received as feedback, 30 aggregated, 40 fetched from an upstream */
 export type ModelState = 10 | 20 | 30 | 40

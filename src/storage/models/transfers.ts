@@ -1,4 +1,4 @@
-import type { ListQuery } from '../list-query.js'
+import type { ListQuery } from '../columns/list-query.js'
 
 /** `feedback` sends a model to an upstream, `fetch` brings one from it. */
 export type TransferKind = 'feedback' | 'fetch'

@@ -1,4 +1,4 @@
-import type { ListQuery } from '../list-query.js'
+import type { ListQuery } from '../columns/list-query.js'
 
 /** Context of the encrypted secret: another encrypted value in its place cannot be decrypted. */
 export const UPSTREAM_SECRET_CONTEXT = 'upstream.secret'

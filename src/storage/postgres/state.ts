@@ -1,6 +1,6 @@
-import { createClock } from '../clock.js'
 import type { Keyring } from '../keyring.js'
 import type { State } from '../state.js'
+import { createClock } from '../work/clock.js'
 import { createAuditNotes } from './access/audit.js'
 import { createKeyStore } from './access/keys.js'
 import { createMetaStore } from './access/meta.js'

@@ -1,5 +1,5 @@
 import type { KeyRecord, KeyStore, NewKey } from '../../access/keys.js'
-import type { TrustedClock } from '../../clock.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 import { writtenRow } from '../connection/written-row.js'
 

@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import {
   type NodeKeyPair,
   type NodeKeyPairs,
@@ -9,6 +8,7 @@ import {
   nodeKeyContext,
 } from '../../exchange/node-keys.js'
 import type { Keyring } from '../../keyring.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 import { writtenRow } from '../connection/written-row.js'
 

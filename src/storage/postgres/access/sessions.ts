@@ -7,7 +7,7 @@ import type {
   SessionQuery,
   SessionStore,
 } from '../../access/sessions.js'
-import type { TrustedClock } from '../../clock.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 import { readTogether } from '../connection/read-together.js'
 

@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../../clock.js'
 import type { AskedFeed, AskedFeeds, ToldCursor } from '../../exchange/feeds.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb } from '../connection/database.js'
 import { readTogether } from '../connection/read-together.js'
 

@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import type {
   BundleRows,
   CitationNews,
@@ -8,6 +7,7 @@ import type {
   StoreWish,
   WrittenBundle,
 } from '../../exchange/bundles.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { storedText } from '../connection/any-text.js'
 import type { PostgresDb, Rows, Value } from '../connection/database.js'
 import { writtenRow } from '../connection/written-row.js'

@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import type {
   FeedProgress,
   FeedRecord,
@@ -7,6 +6,7 @@ import type {
   FeedStart,
   SetAsideRow,
 } from '../../exchange/feeds.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { readStoredText, storedText } from '../connection/any-text.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 

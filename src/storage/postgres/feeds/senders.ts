@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../../clock.js'
 import type { FeedSenders } from '../../exchange/feeds.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb } from '../connection/database.js'
 
 const FIND = 'SELECT node_id AS "nodeId" FROM key_node WHERE key_id = $1'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { TrustedClock } from '../../clock.js'
 import { FEED_SECRET_CONTEXT, type FeedUpstream, type FeedUpstreams } from '../../exchange/feeds.js'
 import type { Keyring } from '../../keyring.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb } from '../connection/database.js'
 
 type UpstreamRow = Omit<FeedUpstream, 'secret'> & { secret: Uint8Array }

@@ -1,6 +1,6 @@
-import type { TrustedClock } from '../../clock.js'
 import type { FleetMembers, FleetSummary, NewReport, RolloutMember } from '../../exchange/fleet.js'
 import type { FleetOverview } from '../../exchange/fleet-overview.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresKeys } from '../access/keys.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 import { joinMember } from './join.js'

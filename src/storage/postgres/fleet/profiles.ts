@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../../clock.js'
 import type { FleetProfiles, ProfileVersion } from '../../exchange/fleet.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 
 type Row = Omit<ProfileVersion, 'body'> & { body: string }

@@ -1,7 +1,7 @@
 import { typeOf, type UdtName } from '../../columns/column-types.js'
 import { parseCondition } from '../../columns/condition.js'
+import type { ListQuery } from '../../columns/list-query.js'
 import { parseOrder } from '../../columns/order.js'
-import type { ListQuery } from '../../list-query.js'
 import type { Value } from '../connection/database.js'
 import { compileCondition, type ListColumn } from './condition-sql.js'
 

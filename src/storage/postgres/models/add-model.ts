@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { TrustedClock } from '../../clock.js'
 import type { ModelStoreRecord } from '../../models/model-stores.js'
 import type { AddedModel, AddOptions, NewModel, NewSignature } from '../../models/models.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { storedText } from '../connection/any-text.js'
 import type { Attempt, PostgresDb, Rows } from '../connection/database.js'
 import { writtenRow } from '../connection/written-row.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { TrustedClock } from '../../clock.js'
 import { longFormOf, type ModelStoreRecord, type ModelStores } from '../../models/model-stores.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 import { writtenRow } from '../connection/written-row.js'
 import { type ListFields, listTail } from '../lists/list-tail.js'

@@ -1,6 +1,6 @@
-import type { TrustedClock } from '../../clock.js'
 import { modelFault } from '../../models/model-fault.js'
 import type { ModelCounts, ModelDigest, ModelFault, ModelRows } from '../../models/models.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { storedText } from '../connection/any-text.js'
 import { countChanged } from '../connection/count-changed.js'
 import type { PostgresDb, Rows } from '../connection/database.js'

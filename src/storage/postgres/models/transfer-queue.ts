@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../../clock.js'
 import type { QueuedModel } from '../../models/transfers.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { Rows } from '../connection/database.js'
 import { writtenRow } from '../connection/written-row.js'
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { TrustedClock } from '../../clock.js'
 import type {
   Backlog,
   Lane,
@@ -8,6 +7,7 @@ import type {
   TransferRows,
   TransferState,
 } from '../../models/transfers.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { readStoredText, storedText } from '../connection/any-text.js'
 import { countChanged } from '../connection/count-changed.js'
 import type { PostgresDb, Rows, Value } from '../connection/database.js'

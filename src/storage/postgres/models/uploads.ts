@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../../clock.js'
 import type { UploadRecord, UploadRows } from '../../models/uploads.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb, Value } from '../connection/database.js'
 
 const SELECT = `SELECT upload_id AS "uploadId", key_id AS "keyId", sha256, size_bytes AS "sizeBytes",

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { TrustedClock } from '../../clock.js'
 import type { Keyring } from '../../keyring.js'
 import {
   type NewUpstream,
@@ -7,6 +6,7 @@ import {
   type UpstreamRecord,
   type UpstreamRows,
 } from '../../models/upstreams.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { readStoredText, storedText } from '../connection/any-text.js'
 import type { PostgresDb, Rows, Value } from '../connection/database.js'
 import { writtenRow } from '../connection/written-row.js'

@@ -1,6 +1,6 @@
 import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
 import type { KeyRecord, KeyStore, NewKey } from '../../access/keys.js'
-import type { TrustedClock } from '../../clock.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { apiKey, apiKeySecret, session } from '../connection/state-schema.js'

@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import {
   type NodeKeyPair,
   type NodeKeyRows,
@@ -8,6 +7,7 @@ import {
   nodeKeyContext,
 } from '../../exchange/node-keys.js'
 import type { Keyring } from '../../keyring.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

@@ -1,7 +1,7 @@
 import { createSessionTerms, type SessionTerms, tooManySessions } from '../../access/session-terms.js'
 import { createSessionUses, type SessionUses } from '../../access/session-uses.js'
 import type { ListedSession, NewSession, SessionQuery, SessionStore } from '../../access/sessions.js'
-import type { TrustedClock } from '../../clock.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { rowCaches } from './row-cache.js'
 import { prepareSessionQueries } from './session-queries.js'

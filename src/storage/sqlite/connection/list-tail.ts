@@ -1,7 +1,7 @@
 import { typeOf, type UdtName } from '../../columns/column-types.js'
 import { parseCondition } from '../../columns/condition.js'
+import type { ListQuery } from '../../columns/list-query.js'
 import { parseOrder } from '../../columns/order.js'
-import type { ListQuery } from '../../list-query.js'
 import { compileCondition } from './condition-sql.js'
 import type { Db } from './database.js'
 

@@ -1,5 +1,5 @@
+import type { ListQuery } from '../../columns/list-query.js'
 import type { Dataset } from '../../datasets/datasets.js'
-import type { ListQuery } from '../../list-query.js'
 import type { Db } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { findDatasetById } from './catalog.js'

@@ -1,5 +1,5 @@
+import type { ListQuery } from '../../columns/list-query.js'
 import type { DatasetStore } from '../../datasets/datasets.js'
-import type { ListQuery } from '../../list-query.js'
 import { createPause } from '../../work/pause.js'
 import type { DataDb } from '../connection/data-db.js'
 import {

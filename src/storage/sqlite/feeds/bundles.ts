@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import type {
   BundleContents,
   BundleRows,
@@ -9,6 +8,7 @@ import type {
   StoreWish,
   WrittenBundle,
 } from '../../exchange/bundles.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { oneValue, statement } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import type {
   FeedDirection,
   FeedProgress,
@@ -8,6 +7,7 @@ import type {
   FeedStart,
   SetAsideRow,
 } from '../../exchange/feeds.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { oneValue, statement } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

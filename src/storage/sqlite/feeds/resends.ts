@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../../clock.js'
 import type { FeedResend, FeedResends } from '../../exchange/feed-resends.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 

@@ -1,6 +1,6 @@
-import type { TrustedClock } from '../../clock.js'
 import { FEED_SECRET_CONTEXT, type FeedUpstream, type FeedUpstreams } from '../../exchange/feeds.js'
 import type { Keyring } from '../../keyring.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

@@ -1,6 +1,6 @@
-import type { TrustedClock } from '../../clock.js'
 import type { FleetFile, FleetFiles, ProfileVersion } from '../../exchange/fleet.js'
 import type { InstalledFile, InstalledFiles } from '../../exchange/membership.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import type {
   FleetMember,
   FleetMembers,
@@ -7,6 +6,7 @@ import type {
   RolloutMember,
 } from '../../exchange/fleet.js'
 import type { FleetOverview } from '../../exchange/fleet-overview.js'
+import type { TrustedClock } from '../../work/clock.js'
 import type { SqliteKeys } from '../access/keys.js'
 import { oneValue, statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import { FEED_SECRET_CONTEXT } from '../../exchange/feeds.js'
 import {
   HUB_UPSTREAM,
@@ -8,6 +7,7 @@ import {
   NO_PROGRESS,
 } from '../../exchange/membership.js'
 import type { Keyring } from '../../keyring.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { oneValue, statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../../clock.js'
 import type { FleetProfiles, ProfileVersion } from '../../exchange/fleet.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 

@@ -1,6 +1,6 @@
-import type { TrustedClock } from '../../clock.js'
 import type { ModelStoreRecord } from '../../models/model-stores.js'
 import type { AddedModel, AddOptions, NewModel, NewSignature } from '../../models/models.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 import { findModel, findOrigin } from './model-row.js'

@@ -1,10 +1,10 @@
-import type { TrustedClock } from '../../clock.js'
 import {
   longFormOf,
   type ModelStoreRecord,
   type ModelStores,
   type StoreInUse,
 } from '../../models/model-stores.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

@@ -1,6 +1,6 @@
-import type { TrustedClock } from '../../clock.js'
 import { modelFault } from '../../models/model-fault.js'
 import type { ModelCounts, ModelDigest, ModelFault, ModelRows } from '../../models/models.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

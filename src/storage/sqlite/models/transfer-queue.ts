@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../../clock.js'
 import type { QueuedModel } from '../../models/transfers.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement } from '../connection/database.js'
 import type { StateDb } from '../connection/state-db.js'
 

@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import type {
   Backlog,
   Lane,
@@ -8,6 +7,7 @@ import type {
   TransferRows,
   TransferState,
 } from '../../models/transfers.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

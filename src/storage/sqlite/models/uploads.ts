@@ -1,5 +1,5 @@
-import type { TrustedClock } from '../../clock.js'
 import type { UploadRecord, UploadRows } from '../../models/uploads.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { oneValue, statement } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

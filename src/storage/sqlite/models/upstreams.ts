@@ -1,4 +1,3 @@
-import type { TrustedClock } from '../../clock.js'
 import type { Keyring } from '../../keyring.js'
 import {
   type NewUpstream,
@@ -6,6 +5,7 @@ import {
   type UpstreamRecord,
   type UpstreamRows,
 } from '../../models/upstreams.js'
+import type { TrustedClock } from '../../work/clock.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import t from 'tap'
-import { createClock, WRITTEN_AT_US } from '../../../../src/storage/clock.js'
 import { openState } from '../../../../src/storage/sqlite/state.js'
+import { createClock, WRITTEN_AT_US } from '../../../../src/storage/work/clock.js'
 import { conformAudit, conformMeta, conformNodeKeys } from '../../../support/conformance/identity.js'
 import { memoryState, START_MS } from '../../../support/memory-state.js'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createClock, MAX_AHEAD_DAYS, WRITTEN_AT_US } from '../../src/storage/clock.js'
+import { createClock, MAX_AHEAD_DAYS, WRITTEN_AT_US } from '../../../src/storage/work/clock.js'
 
 const DAY_MS = 86_400_000
 const NOW_MS = WRITTEN_AT_US / 1000 + 100 * DAY_MS

@@ -1,4 +1,4 @@
-import type { ValueEnv } from './columns/column-type.js'
+import type { ValueEnv } from './column-type.js'
 
 /** Filter, order and page of a list, as a caller sent them. */
 export interface ListQuery {
