@@ -26,6 +26,7 @@ const BENCHES = [
   'model-rounds',
   'postgres',
   'hub',
+  'hub-reads',
   'footprint',
   'scaling',
 ]

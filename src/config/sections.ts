@@ -15,7 +15,11 @@ export const file = (what: string) => z.string().min(1).max(4096).optional().des
 /** Settings `reads`: threads that read tables and datasets. */
 export const Reads = z.strictObject({
   threads: count(2, 'most threads that read tables and datasets; each takes about 10 MB while it runs', 64),
-  maxOpen: count(16, 'most answers of tables and datasets that are made at the same time', 1000),
+  maxOpen: count(
+    16,
+    'most answers of tables and datasets that are made at the same time; in a process of a hub 8 at most',
+    1000,
+  ),
   maxQueue: count(256, 'most reads of tables and datasets that wait', 100_000),
   timeLimitMs: ms(
     30_000,

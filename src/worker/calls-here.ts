@@ -1,8 +1,6 @@
 import type { CallOptions, WorkerClient } from './client.js'
 import type { WorkHandler } from './host.js'
 import { CANCEL_ASKED } from './protocol.js'
-import type { ReadHandler } from './read-host.js'
-import type { Readers } from './reader-pool.js'
 
 /** Runs the work of a thread in this one: for work that waits for a database most of the time, and yields. */
 export function callsHere(handlers: Readonly<Record<string, WorkHandler>>): Pick<WorkerClient, 'call'> {
@@ -12,23 +10,6 @@ export function callsHere(handlers: Readonly<Record<string, WorkHandler>>): Pick
       await new Promise((resolve) => setImmediate(resolve)) // others have their turn between two steps
       const emit = (event: unknown) => onEvent?.(event)
       return (await handler(payload, { cancel: flagOf(signal), emit })) as R
-    },
-  }
-}
-
-/** Runs the reads of a thread in this one. */
-export function readsHere(handlers: Readonly<Record<string, ReadHandler>>): Readers {
-  return {
-    async read(name, payload, { signal }) {
-      const work = { cancel: flagOf(signal), signal: signal ?? new AbortController().signal }
-      const { head, text } = await handlerOf(handlers, name)(payload, work)
-      const pieces = text[Symbol.asyncIterator]()
-      const iterator: AsyncIterableIterator<string> = {
-        next: () => pieces.next(),
-        return: async () => (await pieces.return?.()) ?? { done: true, value: undefined },
-        [Symbol.asyncIterator]: () => iterator,
-      }
-      return { head, text: iterator }
     },
   }
 }

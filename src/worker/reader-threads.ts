@@ -1,11 +1,16 @@
-import type { Worker } from 'node:worker_threads'
 import { AppError } from '../errors.js'
 import type { Log } from '../log.js'
 import type { ReadJob } from './read-job.js'
 import type { FromReader, ToReader } from './read-protocol.js'
 
 /** Part of a worker thread that its owner uses. */
-export type SpawnedReader = Pick<Worker, 'postMessage' | 'terminate' | 'on'>
+export interface SpawnedReader {
+  postMessage(message: ToReader): void
+  on(event: 'message', listener: (message: FromReader) => void): unknown
+  on(event: 'error', listener: (error: unknown) => void): unknown
+  on(event: 'exit', listener: () => void): unknown
+  terminate(): Promise<unknown>
+}
 
 /** Threads of a pool, and the jobs that run in them. */
 export interface ReaderThreads {

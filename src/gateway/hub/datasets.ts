@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Config } from '../../config/config.js'
 import { createDatasets, type Datasets } from '../../datasets/datasets.js'
 import { datasetReads } from '../../datasets/reads.js'
 import { readBlob } from '../../files/read-blob.js'
@@ -8,10 +9,11 @@ import type { Keyring } from '../../storage/keyring.js'
 import type { MetaStore } from '../../storage/meta.js'
 import { openDatasetStores } from '../../storage/sqlite/dataset-stores.js'
 import { openArchive } from '../../storage/sqlite/open-archive.js'
-import { readsHere } from '../../worker/calls-here.js'
 import type { Readers } from '../../worker/reader-pool.js'
+import { createReadsHere } from '../../worker/reads-here.js'
 import { notOnHub } from './apis.js'
 import type { HubObjects } from './connect.js'
+import { readLimits } from './read-limits.js'
 
 /** Note of the database: SHA-256 of the archive of datasets and citations. */
 export const ARCHIVE = 'dataset_archive'
@@ -22,7 +24,7 @@ interface HubDatasetsOptions {
   readonly keyring: Keyring
   readonly log: Log
   readonly timeZoneMin: number
-  readonly pageRows: number
+  readonly config: Config
   nowUs(): number
 }
 
@@ -41,7 +43,8 @@ export interface HubDatasets {
  * @throws Error for an object that is missing; AppError OBJECTS_UNAVAILABLE, STORAGE_DAMAGED
  */
 export async function openHubDatasets(options: HubDatasetsOptions): Promise<HubDatasets> {
-  const { objects, keyring, log, timeZoneMin, pageRows, nowUs } = options
+  const { objects, keyring, log, timeZoneMin, nowUs, config } = options
+  const { pageRows } = config.limits
   const bytes = objects.store('datasets')
   const sha256 = await options.meta.noted(ARCHIVE)
   const file = sha256 === undefined ? undefined : await bytes.localFile(sha256)
@@ -55,10 +58,15 @@ export async function openHubDatasets(options: HubDatasetsOptions): Promise<HubD
   const readFile = (digest: string) => readBlob(bytes, digest)
   const parts = { keyring, timeZoneMin, pageRows, nowUs, readFile }
   const datasets = createDatasets({ ...parts, stores, log, lock: data.lock, newId: randomUUID })
+  const handlers = datasetReads({ ...parts, citations: stores.citations, states: stores.rows })
+  const nothing = () => undefined // the archive never changes: there is no state to begin with or to let go
+  const openSession = () => ({ handlers, begin: nothing, end: nothing, close: nothing })
+  const readers = createReadsHere(openSession, { log, ...readLimits(config) })
   return {
     datasets,
-    readers: readsHere(datasetReads({ ...parts, citations: stores.citations, states: stores.rows })),
+    readers,
     async close() {
+      await readers.stop()
       await datasets.close()
       data.close()
     },

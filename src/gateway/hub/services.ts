@@ -61,9 +61,8 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
     await requireOwnBucket(objects, state.meta)
     const nodeId = await state.meta.claimNodeId(randomUUID())
     const datasets = await openHubDatasets({
-      ...{ objects, keyring, log, meta: state.meta },
+      ...{ objects, keyring, log, config, meta: state.meta },
       timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
-      pageRows: config.limits.pageRows,
       nowUs: () => state.clock.nowUs(),
     })
     return openParts({ ...options, objects, db, state, keyring, nodeId, datasets })
@@ -125,6 +124,7 @@ function openParts(options: PartsOptions): HubServices {
     }),
     async close() {
       feeds.stop()
+      await loading.readers.stop()
       await leader.stop()
       await models.close()
       await datasets.close()

@@ -8,7 +8,7 @@ import type { S3Store } from '../../files/s3/store.js'
 import type { StreamRequest } from '../../http/routes/loader-routes.js'
 import { createLiveChanges, type LiveChanges } from '../../live/changes.js'
 import type { Log } from '../../log.js'
-import { createOgcService } from '../../ogc/answer.js'
+import { createKept, createOgcService } from '../../ogc/answer.js'
 import type { Keyring } from '../../storage/keyring.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
 import { createFeatureSources } from '../../storage/postgres/features/sources.js'
@@ -21,16 +21,21 @@ import {
   type TablesContext,
 } from '../../storage/postgres/tables/store.js'
 import { printChanges } from '../../storage/records/print-changes.js'
-import type { TableReader } from '../../storage/tables.js'
+import type { TableReader, TableReaderOptions } from '../../storage/tables.js'
+import { createLargeReads } from '../../storage/work/large-reads.js'
+import type { NextTurn } from '../../storage/work/pause.js'
 import type { SweepLease } from '../../storage/work/sweep-lease.js'
 import { createWriteLock } from '../../storage/work/write-lock.js'
 import { loaderJobs } from '../../tables/jobs.js'
 import { createLoader, type Loader } from '../../tables/loader.js'
-import { callsHere, readsHere } from '../../worker/calls-here.js'
-import type { Readers } from '../../worker/reader-pool.js'
+import { callsHere } from '../../worker/calls-here.js'
+import type { ReadSession } from '../../worker/read-host.js'
+import type { ReaderPool } from '../../worker/reader-pool.js'
+import { createReadsHere } from '../../worker/reads-here.js'
 import { withNameLimit } from '../rows/name-limit.js'
 import { ogcReads } from '../rows/ogc.js'
 import { notOnHub } from './apis.js'
+import { readLimits } from './read-limits.js'
 
 interface HubTablesOptions {
   readonly config: Config
@@ -54,20 +59,25 @@ export interface HubTables {
   readonly tables: TableReader
   readonly changes: ReturnType<typeof createTableChanges>
   /** event data, risk maps and OGC API */
-  readonly readers: Readers
+  readonly readers: ReaderPool
   readonly live: LiveChanges
   addStream(request: StreamRequest): Promise<unknown>
 }
 
+/** Bytes of large rows that are held by all answers together. */
+const LARGE_READS_BYTES = 8 * 1024 * 1024
+
 /** Opens the tables. Their work is done in this thread: the database does most of it. */
 export function openHubTables(options: HubTablesOptions): HubTables {
-  const { config, log, db, keyring, disk, files, timeZoneMin, nowUs, version } = options
+  const { config, log, db, keyring, disk, files, timeZoneMin, nowUs } = options
   const { limits } = config
-  const { valueBytes, pageRows, ogcFeatures: maxFeatures } = limits
+  const { valueBytes, pageRows } = limits
   const context = createTablesContext(db, { writer: randomUUID(), maxValueBytes: valueBytes })
   const readFile = (digest: string) => readBlob(files, digest)
   const sizeOfFile = async (digest: string) => (await files.stat(digest))?.sizeBytes ?? 0
-  const tables = createTableReader(context, { timeZoneMin, pageRows, keyring, readFile, sizeOfFile, nowUs })
+  const largeReads = createLargeReads(Math.max(LARGE_READS_BYTES, valueBytes))
+  const reading = { timeZoneMin, pageRows, keyring, readFile, sizeOfFile, largeReads, nowUs }
+  const tables = createTableReader(context, reading)
   const store = createTableStore(context)
   const retention = { set: async () => Promise.reject(notOnHub('retention of tables')) }
   const jobs = callsHere(
@@ -82,8 +92,6 @@ export function openHubTables(options: HubTablesOptions): HubTables {
     ...{ loadTurns: createWriteLock(), timeZoneMin, nowUs, log },
     requireSpace: (bytes) => disk.require(bytes),
   })
-  const isOpen = config.server.openTo.includes('/ogc/')
-  const sources = createFeatureSources(db, { tables, isOpen })
   const lineLimits = {
     ...{ batchLines: limits.streamBatch, lineBytes: limits.streamLineBytes, gzipRatio: limits.gzipRatio },
   }
@@ -91,10 +99,7 @@ export function openHubTables(options: HubTablesOptions): HubTables {
   return {
     ...{ context, tables, changes },
     loader: withNameLimit(loader, limits.nameChars),
-    readers: readsHere({
-      ...mapReads({ tables, config, timeZoneMin }),
-      ...ogcReads(createOgcService({ sources, version, timeZoneMin, maxFeatures, nowUs })),
-    }),
+    readers: openReaders(options, { context, reading }),
     live: createLiveChanges({
       ...{ changes, env, log },
       findTable: (name) => tables.find(name),
@@ -105,4 +110,35 @@ export function openHubTables(options: HubTablesOptions): HubTables {
     }),
     addStream: (request) => addStream(loader, request, lineLimits),
   }
+}
+
+interface Reading {
+  readonly context: TablesContext
+  readonly reading: TableReaderOptions
+}
+
+/** Opens what reads the tables. Some answers are made at a time, the others wait or are refused with BUSY. */
+function openReaders(options: HubTablesOptions, { context, reading }: Reading): ReaderPool {
+  const { config, log, db, timeZoneMin, nowUs, version } = options
+  const isOpen = config.server.openTo.includes('/ogc/')
+  const ogc = { version, timeZoneMin, maxFeatures: config.limits.ogcFeatures, nowUs }
+  const kept = createKept()
+  const openSession = (): ReadSession => {
+    let turnOfJob: NextTurn | undefined
+    const nextTurn = async () => await turnOfJob?.()
+    const tables = createTableReader(context, { ...reading, nextTurn })
+    const sources = createFeatureSources(db, { tables, isOpen })
+    return {
+      handlers: {
+        ...mapReads({ tables, config, timeZoneMin, nextTurn }),
+        ...ogcReads(createOgcService({ ...ogc, sources }, kept)),
+      },
+      begin: (_cancel, turn) => {
+        turnOfJob = turn
+      },
+      end: () => undefined, // each statement sees what is committed by then: there is no state to let go
+      close: () => undefined,
+    }
+  }
+  return createReadsHere(openSession, { log, ...readLimits(config) })
 }
