@@ -6,6 +6,9 @@ import { allModels, createModelBytes, put, waitForOutbox } from './models.mjs'
 
 /** Pause of a writer whose model was refused. */
 const REFUSED_PAUSE_MS = 50
+/** Time of the sweep at a start, and the longest on a machine that is busy with other tests. */
+const SWEEP_MS = 2000
+const MAX_SWEEP_MS = 30_000
 
 /**
  * Puts models into a gateway until `stop` is called, several at a time, and notes outside of it what was
@@ -60,7 +63,10 @@ export async function judgeLedger(ledger, edge, upstream) {
     await node.kill('SIGTERM')
     startMs.push(await node.start())
   }
-  await sleep(2000)
+  await sleep(SWEEP_MS)
+  const isSwept = () => [edge, upstream].every((node) => leftovers(node.dataDir).length === 0)
+  for (let waitedMs = SWEEP_MS; !isSwept() && waitedMs < MAX_SWEEP_MS; waitedMs += SWEEP_MS)
+    await sleep(SWEEP_MS)
   return { faults: await compareWithLedger(ledger, edge, upstream), startMs }
 }
 
