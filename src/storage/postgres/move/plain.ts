@@ -76,13 +76,16 @@ export async function comparePlain(
     after = key.map((column) => last[columns.indexOf(column)] ?? null)
   }
   const now = noRows()
-  const list = columns.map((column) => `"${column}"`).join(', ')
-  const order = key.map((column) => `"${column}"`).join(', ')
-  for (let offset = 0; ; offset += BATCH_ROWS * 10) {
-    const sql = `SELECT ${list} FROM ${name} ORDER BY ${order} LIMIT ${BATCH_ROWS * 10} OFFSET ${offset}`
-    const found = await read.lists(sql, [], 'once')
+  const quoted = (names: readonly string[]) => names.map((column) => `"${column}"`).join(', ')
+  const past = key.map((column, at) => `$${at + 1}::${types.get(column)}`).join(', ')
+  for (let after: (string | null)[] | undefined; ; ) {
+    const where = after === undefined ? '' : `WHERE (${quoted(key)}) > (${past})`
+    const sql = `SELECT ${quoted(columns)} FROM ${name} ${where} ORDER BY ${quoted(key)} LIMIT ${BATCH_ROWS}`
+    const found = await read.lists(sql, after ?? [], 'once')
     for (const row of found) addText(now, storedTexts(columns, types, row))
-    if (found.length < BATCH_ROWS * 10) break
+    const last = found.at(-1)
+    if (last === undefined || found.length < BATCH_ROWS) break
+    after = key.map((column) => last[columns.indexOf(column)] ?? null)
   }
   return sumHex(before) === sumHex(now)
     ? []

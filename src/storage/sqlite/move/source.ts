@@ -46,11 +46,15 @@ export function openMoveSource(files: { stateDb: string; dataDb: string }): Move
   const note = (name: string) =>
     statement<string>(state, 'SELECT value FROM meta WHERE name = ?').pluck().get(name)
   const dbOf = (table: string) => (OF_DATA.has(table) ? data : state)
+  // one state is read, so what takes a scan of it is read once
+  let listed: Promise<MovedTable[]> | undefined
+  const tables = () => (listed ??= listTables(data))
+  const bytesOf = new Map<MovedKind, MovedBytes[]>()
   return {
     nodeId: note('node_id'),
     keyFingerprint: note(KEY_FINGERPRINT),
     behind: async () => listBehind(state, data),
-    faults: async () => findFaults(data, await listTables(data)),
+    faults: async () => findFaults(data, await tables()),
     countOf: async (table) =>
       Number(
         statement(dbOf(table), `SELECT count(*) FROM ${identifier(table)}`)
@@ -71,9 +75,13 @@ export function openMoveSource(files: { stateDb: string; dataDb: string }): Move
       lastSeenUs: Number(note('last_seen_us') ?? 0),
     }),
     acts: async () => readActs(state),
-    tables: () => listTables(data),
+    tables,
     tableRows: async (table, afterId, limit) => readTableRows(data, table, afterId, limit),
-    bytes: async (kind) => listBytes(state, data, kind),
+    async bytes(kind) {
+      const found = bytesOf.get(kind) ?? listBytes(state, data, kind)
+      bytesOf.set(kind, found)
+      return found
+    },
     close() {
       data.close()
       state.close()
