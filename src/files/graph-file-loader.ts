@@ -72,7 +72,9 @@ const files = new FinalizationRegistry<number>(closeSync)
 
 /** Reads pages of a file, which are errors of its map when they cannot be read. */
 function pagingOf(fd: number, file: string): NonNullable<GraphBytes['paging']> {
-  const map = path.basename(file).replace(/\.graph$/, '')
+  // answers to callers do not name folders
+  const name = path.basename(file)
+  const map = name.replace(/\.graph$/, '')
   const fault = (what: string, cause?: unknown) =>
     new AppError(
       'UNKNOWN_MAP',
@@ -82,13 +84,13 @@ function pagingOf(fd: number, file: string): NonNullable<GraphBytes['paging']> {
   return {
     read(offset, into) {
       try {
-        readAll(fd, file, offset, into)
+        readAll(fd, name, offset, into)
       } catch (error) {
         throw fault(messageOf(error), error)
       }
     },
     changed: (offset) =>
-      fault(`${file} was changed while it was open, at byte ${offset}; replace maps by renaming a new file`),
+      fault(`${name} was changed while it was open, at byte ${offset}; replace maps by renaming a new file`),
   }
 }
 
@@ -98,7 +100,7 @@ function readAll(fd: number, file: string, offset: number, into: Uint8Array): vo
     const read = readSync(fd, into, at, Math.min(CHUNK_BYTES, into.length - at), offset + at)
     if (read === 0)
       throw new Error(
-        `${file} became shorter while it was open: found ${offset + at} bytes, expected at least ${offset + into.length}`,
+        `${file} became shorter while it was open: found ${fstatSync(fd).size} bytes, expected at least ${offset + into.length}`,
       )
     at += read
   }
