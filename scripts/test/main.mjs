@@ -1,7 +1,7 @@
 // npm test: every test of the gateway, then the files that took longest. Other words go to tap: `npm test --
 // test/geo/mesh.test.ts`. `npm run test:browser` runs the tests of test/browser, which need Chromium.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { buildWorker } from '../../test/support/build-worker.ts'
 import { bundlePackages } from './bundle-packages.mjs'
@@ -17,7 +17,7 @@ const args = words.filter((word) => word !== '--browser')
 if (isBrowser) args.push('--include=test/browser/*.test.ts', '--exclude=test/support/**', '--jobs=2')
 
 rmSync(RESULTS, { recursive: true, force: true })
-rmSync('build/test/stripped', { recursive: true, force: true })
+dropOld('build/test/stripped')
 const compiled = path.resolve('build/test/compiled')
 rmSync(compiled, { recursive: true, force: true })
 const maps = path.resolve('build/test/maps')
@@ -58,6 +58,19 @@ function lighter() {
   return process.env.NODE_V8_COVERAGE === undefined
     ? { NODE_OPTIONS, NODE_COMPILE_CACHE: compiled }
     : { NODE_OPTIONS }
+}
+
+/**
+ * Takes the files of a day ago out of a folder. The others stay: what they hold is told by their names, and
+ * crash tests that run beside these read and write them (load-typescript.mjs).
+ */
+function dropOld(folder) {
+  if (!existsSync(folder)) return
+  const dayAgo = Date.now() - 86_400_000
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name)
+    if ((statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? dayAgo) < dayAgo) rmSync(file, { force: true })
+  }
 }
 
 /** Durations of the files that ran, from the last line that each of them printed. */

@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib'
 import { AppError, messageOf } from '../errors.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { type GraphBytes, openGraph } from '../routing/graph/graph-file.js'
+import { CACHE_BYTES, isPaged } from '../routing/graph/paged.js'
 
 /**
  * Size of one read: large enough that the calls cost nothing, small enough to keep other file operations
@@ -15,24 +16,35 @@ const CHUNK_BYTES = 8 * 1024 * 1024
  * Opens a map file: checks all of it, and keeps in memory what searches run on. Geometry, names, notes and some
  * indexes are read again when an answer needs them. The file stays open as long as the graph is in use, so it may
  * be replaced meanwhile; where it is written in place or cut short, answers that need that place fail with UNKNOWN_MAP.
+ * A small map stays in memory as a whole, and its file is closed.
  *
  * Blocks the thread: 10 ms for a city, about 0.3 s for 200 MB.
  *
  * @param maxBytes `routing.maxMapBytes`; a larger file is refused before it is read
+ * @param cacheBytes most memory of what is read again; a map that has no more of it stays in memory
  * @throws AppError BAD_MAP_FILE, or errors of the file system
  */
-export function loadGraphFile(file: string, maxBytes = Number.POSITIVE_INFINITY): Graph {
+export function loadGraphFile(
+  file: string,
+  maxBytes = Number.POSITIVE_INFINITY,
+  cacheBytes = CACHE_BYTES,
+): Graph {
   const fd = openSync(file, 'r')
-  let graph: Graph | undefined
+  let isKept = false
   try {
-    graph = openFrom(fd, file, maxBytes)
+    const graph = openFrom(fd, file, { maxBytes, cacheBytes })
+    isKept = isPaged(graph.geometry)
     return graph
   } finally {
-    if (graph === undefined) closeSync(fd)
+    if (!isKept) closeSync(fd)
   }
 }
 
-function openFrom(fd: number, file: string, maxBytes: number): Graph {
+function openFrom(
+  fd: number,
+  file: string,
+  { maxBytes, cacheBytes }: { maxBytes: number; cacheBytes: number },
+): Graph {
   const sizeBytes = fstatSync(fd).size
   if (sizeBytes > maxBytes) {
     throw new AppError(
@@ -53,7 +65,7 @@ function openFrom(fd: number, file: string, maxBytes: number): Graph {
         buffers.push(buffer)
         return [buffer, 0]
       },
-      paging,
+      paging: { ...paging, cacheBytes },
     },
     crc32,
   )
@@ -63,7 +75,7 @@ function openFrom(fd: number, file: string, maxBytes: number): Graph {
   )
   for (const buffer of buffers) if (!kept.has(buffer)) buffer.transfer(0)
   // the pages of the graph hold this function, and nothing else does
-  files.register(paging.read, fd)
+  if (isPaged(graph.geometry)) files.register(paging.read, fd)
   return graph
 }
 
@@ -71,7 +83,7 @@ function openFrom(fd: number, file: string, maxBytes: number): Graph {
 const files = new FinalizationRegistry<number>(closeSync)
 
 /** Reads pages of a file, which are errors of its map when they cannot be read. */
-function pagingOf(fd: number, file: string): NonNullable<GraphBytes['paging']> {
+function pagingOf(fd: number, file: string): Omit<NonNullable<GraphBytes['paging']>, 'cacheBytes'> {
   // answers to callers do not name folders
   const name = path.basename(file)
   const map = name.replace(/\.graph$/, '')

@@ -1,10 +1,20 @@
-import { mkdtempSync, openSync, renameSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import Flatbush from 'flatbush'
 import t, { type Test } from 'tap'
-import { loadGraphFile } from '../../src/files/graph-file-loader.js'
+import { loadGraphFile as loadAny } from '../../src/files/graph-file-loader.js'
 import { writeGraph, writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import { createFlatLine, readFlatLine } from '../../src/routing/graph/flat-line.js'
 import { readLine } from '../../src/routing/graph/geometry.js'
@@ -20,6 +30,18 @@ import { createRandom } from '../support/random.js'
 import { missingPorto, portoGraph } from '../support/real-map.js'
 import { throwsWith } from '../support/throws.js'
 import { town } from '../support/town.js'
+
+/** Loads a map that is read by pages: those of the tests are small. */
+const loadGraphFile = (file: string, cacheBytes = 1) => loadAny(file, undefined, cacheBytes)
+
+/** Returns the file of a descriptor; undefined for one that is closed by now. */
+function linkOf(fd: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    return undefined
+  }
+}
 
 function fileOf(t: Test, graph: Graph): string {
   const dir = mkdtempSync(path.join(tmpdir(), 'fieldgate-map-'))
@@ -68,7 +90,7 @@ t.test('loadGraphFile: a town answers from its file as from memory', async (t) =
 
 t.test('loadGraphFile: a city answers from its file as from memory', { skip: missingPorto }, async (t) => {
   const graph = readGraph(writeGraph(await portoGraph()).buffer, crc32)
-  const loaded = loadGraphFile(fileOf(t, graph))
+  const loaded = loadGraphFile(fileOf(t, graph), 256 * 1024)
   t.ok(isPaged(loaded.segmentIndex))
   const random = createRandom(7)
   const flatbush = flatbushOf(graph)
@@ -86,6 +108,20 @@ t.test('loadGraphFile: a city answers from its file as from memory', { skip: mis
   }
   t.same(verifyGraph(loaded), [])
 })
+
+t.test(
+  'loadGraphFile: a map whose sections fit the cache stays in memory, and its file is closed',
+  async (t) => {
+    const graph = makeGraph(town(6))
+    const file = fileOf(t, graph)
+    const opened = () => readdirSync('/proc/self/fd').filter((fd) => linkOf(fd) === file)
+    const loaded = loadAny(file)
+    t.notOk(isPaged(loaded.geometry))
+    t.same(opened(), [])
+    truncateSync(file, 0)
+    t.same(answersOf(loaded, 3), answersOf(graph, 3))
+  },
+)
 
 t.test('loadGraphFile: a file that another replaces is still read', async (t) => {
   const graph = makeGraph(town(6))

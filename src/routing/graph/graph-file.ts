@@ -3,16 +3,7 @@ import type { Graph, GraphInMemory, GraphMeta } from './graph.js'
 import { badMapFile, checkGraph } from './graph-check.js'
 import { closedArcsWhile } from './graph-state.js'
 import { openSegmentTree } from './index-trees.js'
-import {
-  type Crc32,
-  cacheBytesFor,
-  createPages,
-  type Paged,
-  type Pages,
-  pageSection,
-  withBits,
-  withSteps,
-} from './paged.js'
+import { type Crc32, createPages, type Paged, type Pages, pageSection, withBits, withSteps } from './paged.js'
 
 /**
  * The map file: a header, a table of sections, the sections. Little endian, each section begins at a multiple
@@ -105,8 +96,11 @@ export interface GraphBytes {
   readonly byteLength: number
   /** Reads bytes that lie in the file. @returns a buffer and their place in it, a multiple of 8 where `offset` is one */
   read(offset: number, bytes: number): [buffer: ArrayBufferLike, at: number]
-  /** reads sections again when answers need them; undefined = all stay in memory */
-  readonly paging?: Pick<Pages, 'read' | 'changed'> | undefined
+  /**
+   * reads sections again when answers need them, where these are larger than `cacheBytes` together; undefined = all stay
+   * in memory
+   */
+  readonly paging?: (Pick<Pages, 'read' | 'changed'> & { readonly cacheBytes: number }) | undefined
 }
 
 /** Sections of which an answer reads a few hundred bytes here and there. */
@@ -166,14 +160,15 @@ function checkedGraph(file: GraphBytes, layout: Layout, crc32: Crc32): GraphInMe
 function withPages(
   graph: GraphInMemory,
   { sections }: Layout,
-  paging: Pick<Pages, 'read' | 'changed' | 'crc32'>,
+  paging: Pick<Pages, 'read' | 'changed' | 'crc32'> & { readonly cacheBytes: number },
 ): Graph {
   const sectionOf = (name: SectionName) => sections.get(SECTION_KIND[name])!
   // indices of two bytes are not read as words; such an index is small
   const isSmall = openSegmentTree(graph)?.indices.BYTES_PER_ELEMENT === 2
   const names = PAGED_SECTIONS.filter((name) => name !== 'segmentIndex' || !isSmall)
   const wantedBytes = names.reduce((sum, name) => sum + sectionOf(name).bytes, 0)
-  const pages = createPages(paging, cacheBytesFor(wantedBytes))
+  if (wantedBytes <= paging.cacheBytes) return graph
+  const pages = createPages(paging, paging.cacheBytes)
   const paged = names.map((name) => [name, pageSection(pages, graph[name], sectionOf(name).offset)])
   const { linkNotes, firstGeometry, ...others } = Object.fromEntries(paged) as Record<PagedName, Paged>
   return {

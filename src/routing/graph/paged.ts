@@ -10,10 +10,8 @@ const BYTE_MASK = PAGE_BYTES - 1
 /** Offsets for each of `Steps.whole`. */
 const STEPS = 16
 const LONG_STEP = 255
-/** Most memory of the pages of a map; of a small one, its share of the sections, but enough for some answers. */
-const MAX_CACHE_BYTES = 16 * 1024 * 1024
-const MIN_CACHE_BYTES = 256 * 1024
-const CACHE_SHARE = 1 / 2
+/** Most memory of the pages of a map. Sections that are no larger together stay in memory, which is faster. */
+export const CACHE_BYTES = 16 * 1024 * 1024
 
 /**
  * Reads bytes of a map file.
@@ -88,12 +86,6 @@ export type Stored<A extends Uint8Array | Uint32Array | Float64Array> = A | Page
 export interface Piece {
   bytes: Uint8Array
   at: number
-}
-
-/** Returns the memory for the pages of sections of some size. */
-export function cacheBytesFor(sectionBytes: number): number {
-  const wanted = Math.max(sectionBytes * CACHE_SHARE, MIN_CACHE_BYTES)
-  return Math.min(wanted, sectionBytes + PAGE_BYTES, MAX_CACHE_BYTES)
 }
 
 /** Creates the pages of a file. @param cacheBytes most memory of them */

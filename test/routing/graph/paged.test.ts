@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import {
   bytesOfStored,
-  cacheBytesFor,
   createPages,
   doubleAt,
   isZeroAt,
@@ -111,11 +110,4 @@ t.test('pages: bytes that differ from those of the opening are an error each tim
   t.throws(() => numberAt(paged, 1025), { message: 'changed at 4096' })
   t.throws(() => bytesOfStored(paged), { message: 'changed at 4096' })
   t.equal(numberAt(paged, 0), known, 'other pages are still read')
-})
-
-t.test('cacheBytesFor: all of a tiny map, half of a city, a bound for a country', async (t) => {
-  t.equal(cacheBytesFor(5000), 5000 + PAGE_BYTES)
-  t.equal(cacheBytesFor(400_000), 256 * 1024)
-  t.equal(cacheBytesFor(6_000_000), 3_000_000)
-  t.equal(cacheBytesFor(400_000_000), 16 * 1024 * 1024)
 })
