@@ -8,6 +8,7 @@ import { readTls } from '../http/server/tls-pair.js'
 import type { Log } from '../log.js'
 import { createApis, type GatewayContext } from './apis.js'
 import { openBackend } from './automation/dataproc.js'
+import { contextMaker } from './call-context.js'
 import { callDeps } from './calls.js'
 import { watchDiskFaults } from './health/disk-faults.js'
 import { createRefusalSampler } from './health/refusals.js'
@@ -77,16 +78,7 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
     apis: createApis(config),
     discoverFacts: services.models.discoverFacts,
     limiter: createRateLimiter(config.limits),
-    contextOf: (call) => ({
-      ...services.shared,
-      caller: call.caller,
-      requestId: call.requestId,
-      noteSearchMs: call.noteSearchMs,
-      // a getter, because reading it makes the hang-up signal, and most calls never do
-      get signal() {
-        return call.signal
-      },
-    }),
+    contextOf: contextMaker(services.shared),
   })
   const history = historyOf(metrics, log)
   const signInLinks = createSignInLinks({ ...services.shared, config, log })

@@ -4,11 +4,12 @@ import type { Log } from '../log.js'
 import { commonHeaders, hasCommonHeaders, refusalResponse } from './answer.js'
 import type { ClientAddress } from './client-address.js'
 import { crossOriginFault } from './cross-origin.js'
-import { addressOf, type HttpContext, type HttpEnv, hasCredentials } from './env.js'
+import { addressOf, type HttpContext, type HttpEnv, hasCredentials, headerOf } from './env.js'
 import { isHealthPath } from './health-routes.js'
 import type { LineSampler } from './line-sampler.js'
 import type { Meter } from './metrics.js'
 import type { RateLimiter } from './rate-limit.js'
+import { createRouter } from './router.js'
 import { requestIdOf } from './server/request-id.js'
 
 interface AppDeps {
@@ -35,13 +36,13 @@ interface AppDeps {
  * Makes the frame of all routes: request ids, headers, counters and log lines, and refusals of unknown paths.
  */
 export function createApp(deps: AppDeps): Hono<HttpEnv> {
-  const app = new Hono<HttpEnv>()
+  const app = new Hono<HttpEnv>({ router: createRouter() })
   app.use(async (c, next) => {
-    c.set('requestId', requestIdOf(c.req.header('x-request-id')))
+    c.set('requestId', requestIdOf(headerOf(c, 'x-request-id')))
     c.set('startedAtMs', performance.now())
     c.set(
       'address',
-      deps.clientAddress(c.env?.incoming?.socket?.remoteAddress, (name) => c.req.header(name)),
+      deps.clientAddress(c.env?.incoming?.socket?.remoteAddress, (name) => headerOf(c, name)),
     )
     const refused = isHealthPath(c.req.path) ? undefined : refusalBefore(c, deps)
     if (refused === undefined) await next()

@@ -7,12 +7,22 @@ import { refusalResponse } from './answer.js'
 import type { StreamOptions } from './bodies/body-stream.js'
 import type { Compressions } from './bodies/compress.js'
 import type { ByteBudget } from './byte-budget.js'
-import { addressOf, type HttpContext, hasCredentials } from './env.js'
+import { addressOf, type HttpContext, hasCredentials, headerOf } from './env.js'
 import { streamAdmission } from './memory.js'
 import type { Meter } from './metrics.js'
 import { type RateLimiter, tooManyFailures } from './rate-limit.js'
 import type { BodyLimits } from './read-body.js'
 import { noteSignIn } from './server/sockets.js'
+
+/** What a context of a call has of its request. */
+export interface Call {
+  readonly caller: Caller
+  readonly requestId: string
+  /** receives the time that a search took in its thread, ms */
+  noteSearchMs(ms: number): void
+  /** Returns the signal that fires when the caller hangs up or the gateway stops. Most calls never ask for it. */
+  endSignal(): AbortSignal
+}
 
 /**
  * Dependencies of every route of calls: sign-in, limits, the context of a call, and hooks for logs and
@@ -31,13 +41,7 @@ export interface CallDeps<C> {
   readonly writeIdleMs: number
   /** absent where answers are not compressed */
   readonly compressions?: Compressions
-  contextOf(call: {
-    caller: Caller
-    signal: AbortSignal
-    requestId: string
-    /** receives the time that a search took in its thread, ms */
-    noteSearchMs(ms: number): void
-  }): C
+  contextOf(call: Call): C
   discover(api: Api<C>): unknown
   /** Returns the path that has a method; undefined for an unknown one. */
   pathOf(method: string): string | undefined
@@ -72,12 +76,7 @@ export async function signIn<C>(
   c.set('acceptsBasic', allowsBasic)
   c.set('isSignInTried', true)
   try {
-    const caller = await authenticate(
-      (name) => c.req.header(name),
-      deps.tokenHeader,
-      deps.stores,
-      allowsBasic,
-    )
+    const caller = await authenticate((name) => headerOf(c, name), deps.tokenHeader, deps.stores, allowsBasic)
     c.set('caller', caller)
     if (c.env?.incoming !== undefined) noteSignIn(c.env.incoming.socket)
     return caller
@@ -99,7 +98,7 @@ async function refusedSignIn<C>(c: HttpContext, deps: CallDeps<C>, error: AppErr
     return error
   }
   const keyId =
-    c.req.header(deps.tokenHeader) === undefined ? (keyIdOf((name) => c.req.header(name)) ?? '') : null
+    headerOf(c, deps.tokenHeader) === undefined ? (keyIdOf((name) => headerOf(c, name)) ?? '') : null
   const { retryAfterS, isFirstBeyond } = await deps.limiter.countFailure(addressOf(c), keyId)
   if (retryAfterS === undefined || isFirstBeyond) deps.onSignInFailure(c, isFirstBeyond)
   return retryAfterS === undefined ? error : tooManyFailures(retryAfterS)
@@ -127,19 +126,18 @@ export async function admit<C>(
 export function dispatchOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps: CallDeps<C>): Dispatch<C> {
   const requestId = c.get('requestId')
   let signal: AbortSignal | undefined
-  const callContext = {
+  const call: Call = {
     caller,
     requestId,
-    noteSearchMs: (ms: number) => c.set('searchMs', (c.get('searchMs') ?? 0) + ms),
-    // made when a handler first reads it: most never do
-    get signal() {
+    noteSearchMs: (ms) => c.set('searchMs', (c.get('searchMs') ?? 0) + ms),
+    endSignal() {
       signal ??= endSignal(c, deps)
       return signal
     },
   }
   return {
     api,
-    context: deps.contextOf(callContext),
+    context: deps.contextOf(call),
     requestId,
     maxBatch: deps.maxBatch,
     maxDepth: deps.maxDepth,
@@ -170,7 +168,7 @@ export function streamOptions<C>(c: HttpContext, method: string, deps: CallDeps<
   return {
     requestId,
     writeIdleMs: deps.writeIdleMs,
-    compression: deps.compressions?.asked(c.req.header('accept-encoding')),
+    compression: deps.compressions?.asked(headerOf(c, 'accept-encoding')),
     onFault: (error) => deps.onFault(requestId, method, error),
     onHangUp: () => deps.onHangUp(requestId, method),
     breakOff: () => c.env?.outgoing?.destroy(),

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.js'
-import type { HttpContext } from './env.js'
+import { type HttpContext, headerOf } from './env.js'
 
 /** Methods that change nothing. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -16,13 +16,13 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  */
 export function crossOriginFault(c: HttpContext, publicOrigin: string | undefined): AppError | undefined {
   if (SAFE.has(c.req.method)) return undefined
-  const site = c.req.header('sec-fetch-site')
+  const site = headerOf(c, 'sec-fetch-site')
   if (site === 'same-origin' || site === 'none') return undefined
-  const origin = c.req.header('origin')
+  const origin = headerOf(c, 'origin')
   if (site === undefined && (origin === undefined || isOwn(origin, c, publicOrigin))) return undefined
   if (site === 'same-site' && origin !== undefined && origin === publicOrigin) return undefined
   const found = origin === undefined ? `Sec-Fetch-Site: ${site}` : `Origin: ${origin}`
-  const own = publicOrigin ?? `the origin of ${c.req.header('host') ?? 'this gateway'}`
+  const own = publicOrigin ?? `the origin of ${headerOf(c, 'host') ?? 'this gateway'}`
   const message = `Pages of other sites may not write: found ${found.slice(0, 200)}, expected ${own.slice(0, 200)}`
   return new AppError('FORBIDDEN', {}, { message })
 }
@@ -32,7 +32,7 @@ function isOwn(origin: string, c: HttpContext, publicOrigin: string | undefined)
   if (origin === publicOrigin) return true
   const match = /^(https?):\/\/([^/?#@]+)$/i.exec(origin)
   const [, scheme = '', host = ''] = match ?? []
-  return host !== '' && plainHost(host, scheme) === plainHost(c.req.header('host') ?? '', scheme)
+  return host !== '' && plainHost(host, scheme) === plainHost(headerOf(c, 'host') ?? '', scheme)
 }
 
 /** Returns a host without the usual port of a scheme, in lower case. */

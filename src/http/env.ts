@@ -30,12 +30,29 @@ export interface HttpEnv {
 export type HttpContext = HonoContext<HttpEnv>
 
 /**
+ * Returns a header of a request by its lower-case name, as the web's `Headers` do: a repeated one is joined by
+ * commas. It is read where Node has it, which costs a tenth: a call asks for twenty.
+ */
+export function headerOf(c: HttpContext, name: string): string | undefined {
+  const raw = c.env?.incoming?.rawHeaders
+  if (raw === undefined) return c.req.header(name)
+  let found: string | undefined
+  for (let at = 0; at < raw.length; at += 2) {
+    const key = raw[at]
+    if (key?.length !== name.length || (key !== name && key.toLowerCase() !== name)) continue
+    const value = raw[at + 1] ?? ''
+    found = found === undefined ? value : `${found}, ${value}`
+  }
+  return found
+}
+
+/**
  * True when a request has a header that could sign it in, right or wrong.
  *
  * @param tokenHeader lower-case name of the session token header
  */
 export function hasCredentials(c: HttpContext, tokenHeader: string): boolean {
-  return [tokenHeader, 'apikey', 'authorization'].some((name) => c.req.header(name) !== undefined)
+  return [tokenHeader, 'apikey', 'authorization'].some((name) => headerOf(c, name) !== undefined)
 }
 
 /** Returns the address of the client, as `createClientAddress` reads it; `local` without a socket. */

@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/caller.js'
 import type { ByteBudget, Share } from './byte-budget.js'
-import type { HttpContext } from './env.js'
+import { type HttpContext, headerOf } from './env.js'
 
 /** The budget, and what ends a wait for it. */
 interface MemoryDeps {
@@ -91,8 +91,8 @@ export async function takeBody(
 
 /** Size of a body by its headers; infinite for one that does not tell. */
 export function bodyBytes(c: HttpContext): number {
-  if (c.req.header('transfer-encoding') !== undefined) return Number.POSITIVE_INFINITY
-  return Number(c.req.header('content-length') ?? 0)
+  if (headerOf(c, 'transfer-encoding') !== undefined) return Number.POSITIVE_INFINITY
+  return Number(headerOf(c, 'content-length') ?? 0)
 }
 
 /**

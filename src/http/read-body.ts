@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.js'
-import type { HttpContext } from './env.js'
+import { type HttpContext, headerOf } from './env.js'
 
 export interface BodyLimits {
   maxBytes: number
@@ -17,7 +17,7 @@ export interface BodyLimits {
  *   BODY_TIMEOUT after `idleMs` of silence; CANCELLED when the client hangs up
  */
 export async function* bodyChunks(c: HttpContext, limits: BodyLimits): AsyncGenerator<Uint8Array> {
-  const declared = Number(c.req.header('content-length') ?? 0)
+  const declared = Number(headerOf(c, 'content-length') ?? 0)
   if (declared > limits.maxBytes) throw tooLarge(declared, limits.maxBytes)
   continueIfAsked(c)
   const source = sourceOf(c)[Symbol.asyncIterator]()
@@ -41,10 +41,18 @@ export async function* bodyChunks(c: HttpContext, limits: BodyLimits): AsyncGene
 export async function readBody(c: HttpContext, limits: BodyLimits): Promise<Uint8Array> {
   const { incoming } = c.env ?? {}
   if (incoming === undefined) return Buffer.concat(await Array.fromAsync(bodyChunks(c, limits)))
-  const declared = Number(c.req.header('content-length') ?? 0)
+  const declared = Number(headerOf(c, 'content-length') ?? 0)
   if (declared > limits.maxBytes) throw tooLarge(declared, limits.maxBytes)
   continueIfAsked(c)
+  if (declared > 0 && incoming.readableLength === declared) return arrived(incoming)
   return await collect(incoming, limits)
+}
+
+/** Takes a body that is here as a whole, as small ones are that came with their headers: without a timer and events. */
+function arrived(incoming: IncomingMessage): Uint8Array {
+  const body: Buffer = incoming.read()
+  incoming.resume() // to its end, which is no byte
+  return body
 }
 
 /** Collects a body by events: a third of the cost of an iterator with a timer for each chunk. */
@@ -81,7 +89,7 @@ function collect(incoming: IncomingMessage, limits: BodyLimits): Promise<Uint8Ar
 
 /** Requires a content type of JSON in UTF-8, not encoded. @throws AppError UNSUPPORTED_MEDIA_TYPE */
 export function requireJson(c: HttpContext): void {
-  const type = c.req.header('content-type') ?? ''
+  const type = headerOf(c, 'content-type') ?? ''
   const isJson =
     /^application\/(json|json-rpc|jsonrequest|geo\+json)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i.test(type)
   if (!isJson) {
@@ -101,7 +109,7 @@ export function requireJson(c: HttpContext): void {
  * @throws AppError UNSUPPORTED_MEDIA_TYPE
  */
 export function refuseEncoding(c: HttpContext): void {
-  const encoding = c.req.header('content-encoding') ?? 'identity'
+  const encoding = headerOf(c, 'content-encoding') ?? 'identity'
   if (encoding.toLowerCase() === 'identity') return
   const message = `Content-Encoding: found ${encoding.slice(0, 100)}, expected none`
   throw new AppError('UNSUPPORTED_MEDIA_TYPE', {}, { message })
@@ -112,7 +120,7 @@ export function refuseEncoding(c: HttpContext): void {
  * body.
  */
 export function continueIfAsked(c: HttpContext): void {
-  const isAsked = c.req.header('expect')?.toLowerCase() === '100-continue'
+  const isAsked = headerOf(c, 'expect')?.toLowerCase() === '100-continue'
   if (isAsked && c.env?.outgoing?.headersSent === false) c.env.outgoing.writeContinue()
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { formatSecret, hashSecret } from '../../src/auth/secret.js'
 import { loadConfig, type Settings } from '../../src/config/config.js'
+import { contextMaker } from '../../src/gateway/call-context.js'
 import { createApp } from '../../src/http/app.js'
 import { createCompressions } from '../../src/http/bodies/compress.js'
 import { createByteBudget } from '../../src/http/byte-budget.js'
@@ -127,7 +128,7 @@ export async function startTransport(
     }),
     writeIdleMs: config.limits.writeIdleMs,
     compressions: createCompressions(config.limits.compressedAnswers),
-    contextOf: (call) => call,
+    contextOf: contextMaker({}),
     discover: () => ({}),
     pathOf: () => undefined,
     onFault,

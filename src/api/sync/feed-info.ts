@@ -26,7 +26,9 @@ export async function toFeedInfo(
 ): Promise<z.output<typeof FeedInfo>> {
   const live = await context.feedSender.live(record.feedId)
   const status = await readFeedStatus(record, live, {
-    ...context,
+    findTable: (name) => context.findTable(name),
+    tableChanges: context.tableChanges,
+    feedIdentity: context.feedIdentity,
     nowUs: context.clock.nowUs(),
     citedRows: async (longForm) => (await context.findCitation(longForm))?.rowCount ?? undefined,
   })

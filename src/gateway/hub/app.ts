@@ -5,6 +5,7 @@ import { createMetrics } from '../../http/metrics.js'
 import { createStartingRoutes } from '../../http/pages/starting.js'
 import { createRateLimiter } from '../../http/rate-limit.js'
 import type { HttpServer } from '../../http/server/server.js'
+import { contextMaker } from '../call-context.js'
 import { callDeps } from '../calls.js'
 import { createRefusalSampler } from '../health/refusals.js'
 import type { Opened, ServicesOptions } from '../options.js'
@@ -108,15 +109,7 @@ function serveHub(options: ServicesOptions, services: HubServices, server: HttpS
       shared: services.allowances,
       onFault: (error) => log.debug({ err: error }, 'allowances were not exchanged with other processes'),
     }),
-    contextOf: (call) => ({
-      ...services.shared,
-      caller: call.caller,
-      requestId: call.requestId,
-      noteSearchMs: call.noteSearchMs,
-      get signal() {
-        return call.signal
-      },
-    }),
+    contextOf: contextMaker(services.shared),
   })
   const routed = {
     config,

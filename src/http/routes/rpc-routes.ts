@@ -13,7 +13,7 @@ import { type Piece, resultPiece } from '../../rpc/pieces.js'
 import { readExactAgain, readJsonInTurn } from '../../rpc/read-json.js'
 import { answerResponse, jsonResponse, problemResponse } from '../answer.js'
 import { type CallDeps, dispatchOf, refusingFaults, signIn, streamOptions } from '../calls.js'
-import { type HttpContext, type HttpEnv, hasCredentials } from '../env.js'
+import { type HttpContext, type HttpEnv, hasCredentials, headerOf } from '../env.js'
 import { bodyBytes, SMALL_BODY_BYTES, takeBody } from '../memory.js'
 import { type BodyLimits, readBody, requireJson } from '../read-body.js'
 import { refuseOtherMethods } from '../refuse-methods.js'
@@ -129,7 +129,7 @@ const MAX_STRANGERS_BYTES = 4096
  * @returns undefined for every other request: its sign-in refuses it
  */
 async function discovery<C>(c: HttpContext, api: Api<C>, deps: CallDeps<C>): Promise<Answer | undefined> {
-  const declared = Number(c.req.header('content-length') ?? Number.NaN)
+  const declared = Number(headerOf(c, 'content-length') ?? Number.NaN)
   // a body without a length is not read: nothing says that it is short
   if (hasCredentials(c, deps.tokenHeader) || !(declared <= MAX_STRANGERS_BYTES)) return undefined
   const body = await readBody(c, { ...deps.bodyLimits, maxBytes: MAX_STRANGERS_BYTES })

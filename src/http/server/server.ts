@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Config } from '../../config/config.js'
 import { AppError, messageOf } from '../../errors.js'
-import { networkOf, plainAddress } from './addresses.js'
 import { createDrain } from './drain.js'
 import { createLinger } from './linger.js'
 import { createListeners } from './listeners.js'
@@ -69,7 +68,7 @@ export function createHttpServer(
       void Promise.resolve(answer(request, response)).catch((error: Error) => response.destroy(error))
     }
     if (isHealth(request)) return begin() // it costs as little as a wait
-    turns.run(networkOf(plainAddress(request.socket.remoteAddress ?? '') ?? ''), () => {
+    turns.run(guard.networkOf(request.socket), () => {
       if (!request.destroyed) begin()
     })
   })

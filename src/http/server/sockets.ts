@@ -31,6 +31,8 @@ interface SocketGuard {
   guard(listener: Listener): Listener
   /** open connections */
   connections(): number
+  /** network of the far end of a connection; empty for one that has closed */
+  networkOf(socket: Socket): string
   /** starts to count the connections of a server */
   watch(server: Server, isTls: boolean): void
 }
@@ -101,6 +103,7 @@ export function createSocketGuard(limits: SocketLimits): SocketGuard {
   }
   return {
     connections: () => open.size,
+    networkOf: (socket) => open.get(socket)?.network ?? '',
     watch(server, isTls) {
       server.on('connection', (socket: Socket) => {
         if (open.size >= limits.connections + SPARE_CONNECTIONS) return void socket.destroy()
