@@ -9,7 +9,11 @@ import { type CheckContext, error, type Finding, megabytes, ok, warning } from '
  * Checks the map files of the data directory and of `routing.maps`: size, header and checksums. Reads whole
  * files.
  */
-export function checkMaps({ layout, config, onProgress }: CheckContext): Finding[] {
+export function checkMaps({
+  layout,
+  config,
+  onProgress,
+}: Pick<CheckContext, 'layout' | 'config' | 'onProgress'>): Finding[] {
   const files = [...(existsSync(layout.mapsDir) ? mapFiles(layout) : []), ...config.routing.maps]
   if (files.length === 0)
     return [ok('there is no map: routes cannot be computed until `fieldgate map build` has created one')]

@@ -25,7 +25,7 @@ export async function reload(
  * @returns paths of the settings that differ and need a restart
  * @throws Error in one line when the certificate or its key cannot be used
  */
-export function reloadTls(current: Config, next: Config, server: HttpServer): string[] {
+function reloadTls(current: Config, next: Config, server: HttpServer): string[] {
   const tls = readTls(next.server)
   if (tls !== null && current.server.tlsCertFile !== undefined) server.setTls(tls)
   return changedPaths(current, next).filter((path) => !path.startsWith('server.tls'))

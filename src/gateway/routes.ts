@@ -115,7 +115,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   addStreamRoute(app, { calls, bodyIdleMs: config.limits.bodyIdleMs, receiveStream: loading.addStream })
   addChangeRoutes(app, { calls, open: services.live.open })
   addExportRoutes(app, { calls, open: exportsByReaders(services.shared.readers) })
-  addMapTiles(app, calls, services)
+  addMapTiles(app, calls, services.threads.searcher, config.routing)
   addFeatureRoutes(app, calls, services, options)
   addMetricsRoute(app, calls, metrics, config.server.openTo.includes(METRICS_PATH))
   addHistoryRoute(app, calls, options.history, config.server.openTo.includes(METRICS_PATH))

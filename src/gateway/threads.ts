@@ -1,4 +1,4 @@
-import type { Worker } from 'node:worker_threads'
+import type { MessagePort, Worker } from 'node:worker_threads'
 import { createWorkerClient, type WorkerClient } from '../worker/client.js'
 import { createReaderPool, type ReaderPool, type Readers } from '../worker/reader-pool.js'
 import { limitWal } from './health/limit-wal.js'
@@ -39,24 +39,27 @@ export interface Threads {
 
 /** Makes the clients of the worker threads. No thread is started before its first call. */
 export function createThreads(options: ServicesOptions): Threads {
-  const { config, log } = options
+  const { log } = options
   const worksOnDemand = {
     spawn: () => spawn(options, 'job', { maxYoungGenerationSizeMb: JOB_YOUNG_MB }),
     log,
     idleMs: JOB_IDLE_MS,
   }
   return {
-    searcher: createWorkerClient({
-      spawn: () => spawn(options, 'search'),
-      log,
-      maxPending: config.routing.maxQueue,
-      graceMs: SEARCH_GRACE_MS,
-    }),
+    searcher: createSearcher(options, () => spawn(options, 'search')),
     jobs: createWorkerClient({ ...worksOnDemand, maxPending: MAX_JOBS }),
     // one group of calls at a time
     writers: createWorkerClient({ ...worksOnDemand, maxPending: 1 }),
     readers: createReaders(options),
   }
+}
+
+/** Makes the client of the search thread. */
+export function createSearcher(
+  { config, log }: Pick<ServicesOptions, 'config' | 'log'>,
+  spawn: () => Worker,
+): WorkerClient {
+  return createWorkerClient({ spawn, log, maxPending: config.routing.maxQueue, graceMs: SEARCH_GRACE_MS })
 }
 
 /** Makes the pool of reader threads, with the limit of the log that its slow answers may cause. */
@@ -94,14 +97,20 @@ export function timedReaders(readers: Readers, nowUs: () => number): Readers {
   }
 }
 
-/** Starts a thread of this program with the settings and the data directory. */
+/**
+ * Starts a thread of this program with the settings and the data directory.
+ *
+ * @param themeRows port at which the thread asks for rows of themes
+ */
 export function spawn(
   { workerEntry, config, layout, version }: ServicesOptions,
   role: WorkerRole,
   resourceLimits: { maxYoungGenerationSizeMb?: number; maxOldGenerationSizeMb?: number } = {},
+  themeRows?: MessagePort,
 ): Worker {
   return startWorker(workerEntry, role, {
-    workerData: { role, config, layout, version },
+    workerData: { role, config, layout, version, themeRows },
+    transferList: themeRows === undefined ? [] : [themeRows],
     name: `fieldgate-${role}`,
     resourceLimits,
   })

@@ -28,7 +28,7 @@ import type {
 } from './requests.js'
 import { runSliced } from './run-sliced.js'
 import { controlOf, type SearchParts } from './search-parts.js'
-import { inSnapshot, readPrepared } from './themes.js'
+import { inSnapshot, readPrepared, withRowsOf } from './themes.js'
 import { createTileMaker, type TileRequest } from './tiles.js'
 
 /**
@@ -39,10 +39,14 @@ export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
   const { config, maps, themes, profiles } = parts
   const writer = createLegWriter()
   return {
-    route: async (request: RouteRequest, work) => moved(await answerRoute(parts, writer, request, work)),
-    matrix: (request: MatrixRequest, work) => matrixCall(parts, request, work),
-    isochrone: (request: IsochroneRequest, work) => answerIsochrone(parts, request, work),
-    calcRisk: (request: CalcRiskRequest, work) => answerCalcRisk(parts, request, work),
+    route: (request: RouteRequest, work) =>
+      withRowsOf(themes, request, async () => moved(await answerRoute(parts, writer, request, work))),
+    matrix: (request: MatrixRequest, work) =>
+      withRowsOf(themes, request, () => matrixCall(parts, request, work)),
+    isochrone: (request: IsochroneRequest, work) =>
+      withRowsOf(themes, request, () => answerIsochrone(parts, request, work)),
+    calcRisk: (request: CalcRiskRequest, work) =>
+      themes.withRows(request.themes, () => answerCalcRisk(parts, request, work)),
     tile: createTileMaker(maps, config.tiles.cacheBytes),
     baseTile: (request: TileRequest) => baseTile(maps, request),
     baseFacts: (name: string) => {

@@ -1,4 +1,4 @@
-import { isAppError } from '../errors.js'
+import { type ErrorName, isAppError } from '../errors.js'
 import type { Work } from '../worker/host.js'
 import type { LoadedMap, Maps } from './maps.js'
 import type { ThemeOverlay, Themes } from './themes.js'
@@ -11,6 +11,14 @@ export const NEVER_ENDED: Pick<Work, 'cancel'> = { cancel: new Int32Array(1) }
 const MAX_KEYS = 1000
 /** Most works that wait: a worker that is never idle does none of them, and the oldest are out of date first. */
 const MAX_WAITING = 64
+
+/** Errors after which nothing is to be done ahead: a theme was dropped meanwhile, or its rows cannot be fetched now. */
+const NEEDS_NO_WORK: ReadonlySet<ErrorName> = new Set([
+  'UNKNOWN_THEME',
+  'DATABASE_UNAVAILABLE',
+  'BUSY',
+  'TIME_LIMIT',
+])
 
 /**
  * Runs work ahead of its need while the worker is idle, for instance overlays of the next slot of themes in
@@ -50,8 +58,7 @@ export function createPrefetcher({ maps, themes, slotS, onFault }: PrefetchOptio
     try {
       await next[1]()
     } catch (error) {
-      // a theme that was dropped meanwhile needs no overlay
-      if (!isAppError(error) || error.errorName !== 'UNKNOWN_THEME') onFault(error)
+      if (!isAppError(error) || !NEEDS_NO_WORK.has(error.errorName)) onFault(error)
     }
     arm()
   }
@@ -78,7 +85,7 @@ export function createPrefetcher({ maps, themes, slotS, onFault }: PrefetchOptio
       whenIdle(key, async () => {
         // the map was replaced meanwhile, or left the memory
         if (!maps.list().some((served) => served.loaded() === map)) return
-        await themes.prepare(theme, map, untilUs, NEVER_ENDED)
+        await themes.withRows([theme], () => themes.prepare(theme, map, untilUs, NEVER_ENDED))
       })
     },
     whenIdle,

@@ -18,7 +18,7 @@ import { NEVER_ENDED, type Prefetcher } from './prefetch.js'
 import { createProfileStore } from './profile-store.js'
 import type { ProfileRequest, RouteRequest } from './requests.js'
 import { runSliced } from './run-sliced.js'
-import { inSnapshot, prepareThemes, type Themes } from './themes.js'
+import { inSnapshot, prepareThemes, type Themes, withRowsOf } from './themes.js'
 import { createTimeline, type WatchedTimeline } from './timeline.js'
 
 const US_PER_S = 1_000_000n
@@ -105,9 +105,11 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
     prefetcher.whenIdle(
       `${map.generation}|${JSON.stringify(request.themes)}|${vehicleKey(request)}|${untilUs}`,
       async () => {
-        await prepareThemes(themes, map, { ...request, startUs: untilUs }, NEVER_ENDED)
-        const { profile } = inSnapshot(themes, request, () => datedProfile(map, request, untilUs))
-        await engine.prepare(profile.weights)
+        const { weights } = await withRowsOf(themes, request, async () => {
+          await prepareThemes(themes, map, { ...request, startUs: untilUs }, NEVER_ENDED)
+          return inSnapshot(themes, request, () => datedProfile(map, request, untilUs)).profile
+        })
+        await engine.prepare(weights)
       },
     )
   }

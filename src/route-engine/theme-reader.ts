@@ -2,7 +2,7 @@ import type { LoaderTable, Span } from '../storage/tables.js'
 import type { CellVisitor, TimedCellVisitor } from '../storage/themes.js'
 
 /**
- * Reader of the tables that hold risk themes. The gateway implements it with its database.
+ * Reader of the tables that hold risk themes: the database of a gateway, or what was fetched from that of a hub.
  *
  * Calls are synchronous: a time-dependent search reads the cells of a slot in the middle of its loop, in a
  * thread that has nothing else to do.
@@ -10,6 +10,16 @@ import type { CellVisitor, TimedCellVisitor } from '../storage/themes.js'
 export interface ThemeReader {
   /** Runs a function in one read transaction, so that all it reads is of one state of the tables. */
   inSnapshot<T>(work: () => T): T
+  /**
+   * Runs work that reads the tables of some names. Where rows must be fetched from afar, the work sees one state of
+   * all tables, which has all rows acknowledged before, and may be run several times.
+   *
+   * @param work must not catch what the other functions throw
+   * @throws AppError DATABASE_UNAVAILABLE, BUSY, TIME_LIMIT
+   */
+  withRows<T>(names: readonly string[], work: () => Promise<T>): Promise<T>
+  /** Announces instants, ascending, at which cells may be read by this work, µs UTC: they are fetched together. */
+  expectInstants(instantsUs: readonly bigint[]): void
   findTable(dataName: string): LoaderTable | undefined
   /** Returns every table, for the message about a theme that none of them holds. */
   listTables(): LoaderTable[]

@@ -44,6 +44,10 @@ type OverlayPlace = Pick<ThemeOverlay, 'key' | 'slot'>
 export interface Themes {
   /** Runs a function in one read transaction, so that all it reads is of one state of the tables. */
   inSnapshot<T>(work: () => T): T
+  /** Runs work that reads some themes, as `ThemeReader.withRows` does; without themes no database is opened. */
+  withRows<T>(themes: readonly string[], work: () => Promise<T>): Promise<T>
+  /** Announces instants at which the work reads themes, as `ThemeReader.expectInstants` does. */
+  expectInstants(instantsUs: readonly bigint[]): void
   /** @throws AppError UNKNOWN_THEME */
   find(theme: string): Theme
   overlayOf(theme: Theme, map: LoadedMap, instantUs: bigint): ThemeOverlay
@@ -95,7 +99,7 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
     return cells
   }
 
-  const { inSnapshot, find } = createSnapshots(reader, config.riskmap, changesNow)
+  const reads = createSnapshots(reader, config.riskmap, changesNow)
   const keep = (overlay: Overlay, { key, slot }: OverlayPlace): ThemeOverlay => {
     const made = { overlay, key, slot }
     overlays.set(key, made, overlayBytes(overlay))
@@ -104,23 +108,23 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
   const runShared = createSharedTasks()
 
   return {
-    inSnapshot,
-    find,
+    ...reads,
     overlayOf(theme, map, instantUs) {
       const place = placeOf(theme, map, instantUs)
       const known = overlays.get(place.key)
       if (known !== undefined) return known
       return keep(layer.lay(layerKey(theme, map), map.graph, cellsOf(theme, instantUs)), place)
     },
-    isReady: (name, map, instantUs) => overlays.get(placeOf(find(name), map, instantUs).key) !== undefined,
+    isReady: (name, map, instantUs) =>
+      overlays.get(placeOf(reads.find(name), map, instantUs).key) !== undefined,
     prepare(name, map, instantUs, work) {
       function* make(theme: Theme, place: OverlayPlace, cells: CellSet): SlicedTask<void> {
         const isEnded = () => throwIfCancelled(work)
         keep(yield* layer.laySliced(layerKey(theme, map), map.graph, cells, isEnded), place)
       }
       const begin = (isRunning: (key: string) => boolean) =>
-        inSnapshot(() => {
-          const theme = find(name)
+        reads.inSnapshot(() => {
+          const theme = reads.find(name)
           const place = placeOf(theme, map, instantUs)
           const { key } = place
           if (overlays.get(key) !== undefined) return undefined
@@ -149,7 +153,7 @@ function createSnapshots(
   reader: () => ThemeReader | undefined,
   riskmap: Config['riskmap'],
   changesOf: (source: ThemeReader, table: LoaderTable, version: number) => bigint[] | undefined,
-): Pick<Themes, 'inSnapshot' | 'find'> {
+): Pick<Themes, 'inSnapshot' | 'withRows' | 'expectInstants' | 'find'> {
   // of the snapshot that is being read: name → theme
   let found: Map<string, Theme> | undefined
   return {
@@ -163,6 +167,13 @@ function createSnapshots(
         found = undefined
       }
     },
+    withRows(names, work) {
+      const source = names.length === 0 ? undefined : reader()
+      if (source === undefined) return work()
+      const tables = names.flatMap((name) => themeTableNames(riskmap, name))
+      return source.withRows(tables, work)
+    },
+    expectInstants: (instantsUs) => reader()?.expectInstants(instantsUs),
     find(name) {
       const theme = found?.get(name) ?? findTheme(reader(), riskmap, name, changesOf)
       found?.set(name, theme)
@@ -181,6 +192,18 @@ export function inSnapshot<T>(
   work: () => T,
 ): T {
   return request.themes.length === 0 ? work() : themes.inSnapshot(work)
+}
+
+/** Runs work that reads the themes of a request, as `ThemeReader.withRows` does. */
+export function withRowsOf<T>(
+  { withRows }: Pick<Themes, 'withRows'>,
+  { themes }: Pick<ProfileRequest, 'themes'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  return withRows(
+    themes.map(([name]) => name),
+    work,
+  )
 }
 
 /**

@@ -36,6 +36,7 @@ export function createTimeline(
     request.startUs,
     MAX_SLOTS,
   )
+  if (names.length > 0) themes.expectInstants(starts)
   const profiles: Profile[] = []
   let isMixed = false
   const readProfile = (slot: number): Profile =>

@@ -10,6 +10,7 @@ import { openMaps } from '../../src/route-engine/maps.js'
 import { createPrefetcher } from '../../src/route-engine/prefetch.js'
 import { createProfiles } from '../../src/route-engine/profiles.js'
 import type { SearchParts } from '../../src/route-engine/search-parts.js'
+import type { ThemeReader } from '../../src/route-engine/theme-reader.js'
 import { openThemes } from '../../src/route-engine/themes.js'
 import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'
 import type { Method } from '../../src/rpc/define-method.js'
@@ -29,7 +30,9 @@ export interface TestSearch {
   readonly mapsDir: string
   /** answers a call as the thread does, with the JSON parsed */
   call(name: string, request: unknown, cancel?: Int32Array): unknown
-  /** runs a method of `api/routing` on top of it */
+  /** runs a method of `api/routing` on top of it. @returns JSON text of its result */
+  askText(method: Method<RoutingContext>, params: unknown): Promise<string>
+  /** the same, parsed */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   ask(method: Method<RoutingContext>, params: unknown): Promise<any>
   addMap(name: string, network: Network): void
@@ -47,12 +50,16 @@ export interface Cell {
   end?: string
 }
 
-/** @param isOrdered false = maps without the order that fast searches need */
+/**
+ * @param isOrdered false = maps without the order that fast searches need
+ * @param reader of themes; that of the tables of this search unless given
+ */
 export function openSearch(
   t: TestLike,
   maps: Record<string, Network>,
   settings: Settings = {},
   isOrdered = true,
+  reader?: ThemeReader,
 ): TestSearch {
   const dataDir = path.join(t.testdir(), 'data')
   const loaded = loadConfig(null, {}, { ...settings, dataDir })
@@ -69,7 +76,7 @@ export function openSearch(
   const tables = openTables(layout.dataDb)
   const shelf = openMaps(config, layout)
   const db = openDataReader(layout.dataDb)
-  const themes = openThemes(config, () => createThemeReader(db))
+  const themes = openThemes(config, () => reader ?? createThemeReader(db))
   const prefetcher = createPrefetcher({
     maps: shelf,
     themes,
@@ -93,9 +100,16 @@ export function openSearch(
     request: unknown,
     cancel: Int32Array = new Int32Array(new SharedArrayBuffer(4)),
   ) => calls[name]?.(structuredClone(request), { cancel, emit: () => undefined })
+  const askText = async (method: Method<RoutingContext>, params: unknown) => {
+    const signal = new AbortController().signal
+    const searcher = { call: async (name: string, request: unknown) => answer(name, request) }
+    const context = { signal, config, timeZoneMin: 540, searcher } as unknown as RoutingContext
+    return rawText((await method.call(params, context)) as RawJson)
+  }
   return {
     parts,
     tables,
+    askText,
     mapsDir: layout.mapsDir,
     addMap,
     call(name, request, cancel) {
@@ -103,11 +117,7 @@ export function openSearch(
       return typeof result === 'string' ? JSON.parse(result) : result
     },
     async ask(method, params) {
-      const signal = new AbortController().signal
-      const searcher = { call: async (name: string, request: unknown) => answer(name, request) }
-      const context = { signal, config, timeZoneMin: 540, searcher } as unknown as RoutingContext
-      const result = (await method.call(params, context)) as RawJson
-      const value: unknown = JSON.parse(rawText(result))
+      const value: unknown = JSON.parse(await askText(method, params))
       method.result.parse(value)
       return value
     },

@@ -11,7 +11,7 @@ import { type FlContext, HUB_FL_METHODS, OUTBOX_METHODS } from '../../api/fl/ind
 import { HUB_FLEET_METHODS, type HubFleetContext, OWN_MEMBERSHIP } from '../../api/fleet/index.js'
 import { MAP_METHODS, type MapContext } from '../../api/map/index.js'
 import { MODEL_STORE_METHODS, type ModelStoreContext } from '../../api/model-store/index.js'
-import { ROUTING_METHODS } from '../../api/routing/index.js'
+import { ROUTING_METHODS, type RoutingContext } from '../../api/routing/index.js'
 import { SESSION_METHODS, type SessionContext } from '../../api/session/index.js'
 import { HUB_SYNC_METHODS, SENDER_METHODS, type SyncContext } from '../../api/sync/index.js'
 import type { Config } from '../../config/config.js'
@@ -28,6 +28,7 @@ export type HubContext = BaseContext &
   Pick<FlContext, 'announceUpload'> &
   HubLoaderContext &
   MapContext &
+  RoutingContext &
   Pick<DatasetContext, 'datasets'> &
   Pick<SyncContext, 'feedReceiver' | 'feedGiver' | 'sumsAnswerer'>
 
@@ -40,12 +41,7 @@ export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[
     absent(DATAPROC_PATH, 'Data processing', DATAPROC_METHODS),
     apiOf<HubContext>(LOADER_PATH, 'Data loader', HUB_LOADER_METHODS, refused(RETENTION_METHODS)),
     apiOf<HubContext>(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
-    apiOf<HubContext>(
-      mapApiPath(config),
-      'Event data, risk maps and routes',
-      MAP_METHODS,
-      refused(ROUTING_METHODS),
-    ),
+    apiOf<HubContext>(mapApiPath(config), 'Event data, risk maps and routes', MAP_METHODS, ROUTING_METHODS),
     apiOf<HubContext>(API_PATHS.dataset, 'Datasets and citations', DATASET_READS, refused(DATASET_WRITES)),
     apiOf<HubContext>(API_PATHS.fl, 'Federated learning', HUB_FL_METHODS, refused(OUTBOX_METHODS)),
     apiOf<HubContext>(API_PATHS.sync, 'Feeds of tables', refused(SENDER_METHODS), HUB_SYNC_METHODS),

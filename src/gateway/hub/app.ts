@@ -8,8 +8,9 @@ import type { HttpServer } from '../../http/server/server.js'
 import { contextMaker } from '../call-context.js'
 import { callDeps } from '../calls.js'
 import { createRefusalSampler } from '../health/refusals.js'
+import { watchMaps } from '../maps/watch-maps.js'
 import type { Opened, ServicesOptions } from '../options.js'
-import { reloadTls, renewTlsOnChange } from '../reload.js'
+import { reload, renewTlsOnChange } from '../reload.js'
 import { createHubApis, type HubContext } from './apis.js'
 import { createHubFamilies } from './metrics.js'
 import { createHubRoutes } from './routes.js'
@@ -69,7 +70,8 @@ export async function openHub(options: ServicesOptions, server: HttpServer): Pro
       return open?.routes ?? []
     },
     reload: async (next) => (await open?.reload(next)) ?? [],
-    isAlive: async () => true, // that it is asked shows that the event loop runs; there are no threads
+    // that it is asked shows that the event loop runs; before the hub is open there are no threads
+    isAlive: async (limitMs) => (await open?.isAlive(limitMs)) ?? true,
     async stop() {
       stopping.abort()
       await trying
@@ -91,7 +93,8 @@ function awayRoutes(): Opened['fetch'] {
 
 /** Puts the routes before the services. */
 function serveHub(options: ServicesOptions, services: HubServices, server: HttpServer): Opened {
-  const { config, log, version } = options
+  const { config, log, version, layout } = options
+  const { searcher, maps } = services.search
   const stopping = new AbortController()
   let isDraining = false
   const families = createHubFamilies(services, config, {
@@ -123,19 +126,19 @@ function serveHub(options: ServicesOptions, services: HubServices, server: HttpS
     isDraining: () => isDraining,
   }
   const app = createHubRoutes(routed)
-  const endWatch = renewTlsOnChange(config, server, log)
+  const watches = [renewTlsOnChange(config, server, log), watchMaps({ config, layout, maps, log })]
   let stopped: Promise<void> | undefined
   return {
     fetch: app.fetch,
     routes: app.routes.map(({ method, path }) => ({ verb: method, path })),
-    reload: async (next) => reloadTls(config, next, server),
-    isAlive: async () => true,
+    reload: (next) => reload(config, next, { server, maps }),
+    isAlive: (limitMs) => searcher.isAlive(limitMs),
     stop: () => (stopped ??= stop()),
   }
 
   async function stop(): Promise<void> {
     isDraining = true
-    endWatch()
+    for (const endWatch of watches) endWatch()
     const cancelling = setTimeout(() => stopping.abort(), config.server.drainMs * CANCEL_AT_SHARE)
     await server.stop(config.server.drainMs)
     clearTimeout(cancelling)

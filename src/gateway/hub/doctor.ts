@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.js'
 import { type Check, error, type Finding, ok, warning, worst } from '../../doctor/finding.js'
+import { checkMaps } from '../../doctor/maps.js'
 import { messageOf } from '../../errors.js'
 import { type BlobStore, digestOf } from '../../files/blob-store.js'
 import type { DataLayout } from '../../files/layout.js'
@@ -44,7 +45,8 @@ export async function examineHub(options: ExamineOptions): Promise<Check[]> {
     const clock = await checked('clock', () => checkClock(db, options.nowMs))
     onProgress('objects')
     const bucket = await checked('objects', () => checkObjects(objects))
-    return [database, clock, bucket, ...(await checkRows(options, db, objects))]
+    const maps = await checked('maps', async () => checkMaps({ config, layout, onProgress }))
+    return [database, clock, bucket, maps, ...(await checkRows(options, db, objects))]
   } finally {
     objects.close()
     await db.close()

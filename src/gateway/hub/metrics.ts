@@ -5,6 +5,7 @@ import { gauge } from '../metrics/family.js'
 import { fleetFamilies } from '../metrics/fleet.js'
 import { memoryFamilies } from '../metrics/memory.js'
 import { createLoopDelay, processFamilies } from '../metrics/process.js'
+import { searchFamilies } from '../metrics/search.js'
 import type { HubServices } from './services.js'
 
 /** Time without a report after which a gateway of this hub is silent, µs. */
@@ -18,7 +19,7 @@ interface HubFigures {
 
 /** Makes the reader of the families of `/metrics` that are sampled at each scrape. */
 export function createHubFamilies(
-  { state, disk }: HubServices,
+  { state, disk, search }: HubServices,
   { limits }: Pick<Config, 'limits'>,
   { connections, memory }: HubFigures,
 ): { read(): Promise<Family[]>; stop(): void } {
@@ -33,6 +34,7 @@ export function createHubFamilies(
           .summary(nowUs - SILENT_US)
           .then((gateways) => fleetFamilies({ membership: undefined, contact: null, gateways, nowUs })),
         memoryFamilies(memory(), limits.bytesInFlight),
+        searchFamilies(search.searcher),
         [
           gauge('fieldgate_http_connections', 'Open connections', connections()),
           gauge(

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DiskSpace } from '../../files/disk-space.js'
 import type { PartState } from '../../http/health-routes.js'
 import type { Log } from '../../log.js'
+import type { WorkerClient } from '../../worker/client.js'
 
 interface HubReadinessDeps {
   readonly log: Pick<Log, 'error'>
@@ -14,6 +15,9 @@ interface HubReadinessDeps {
   readonly disk: Pick<DiskSpace, 'freeBytes'>
   readonly reserveBytes: number
   isClockTrusted(): boolean
+  readonly searcher: Pick<WorkerClient, 'isAlive'>
+  /** one line for each map file that cannot be used */
+  mapFaults(): readonly string[]
   /** monotonic clock, ms */
   readonly nowMs?: () => number
 }
@@ -32,10 +36,11 @@ export function createHubReadiness(deps: HubReadinessDeps): () => Promise<PartSt
   const database = createProbe(deps, 'the database', deps.probeDatabase)
   const objects = createProbe(deps, 'the object store', deps.probeObjects)
   return async () => {
-    const [databaseFault, objectFault, freeBytes] = await Promise.all([
+    const [databaseFault, objectFault, freeBytes, isSearching] = await Promise.all([
       database(),
       objects(),
       deps.disk.freeBytes(),
+      deps.searcher.isAlive(ANSWER_MS),
     ])
     const faults = [databaseFault, deps.writeFault()].filter((fault) => fault !== null)
     return [
@@ -49,6 +54,8 @@ export function createHubReadiness(deps: HubReadinessDeps): () => Promise<PartSt
           ? [`${freeBytes} bytes are free, expected ${deps.reserveBytes} (limits.diskReserveBytes)`]
           : [],
       ),
+      partOf('search', isSearching ? [] : [`the search thread did not answer within ${ANSWER_MS} ms`]),
+      partOf('maps', deps.mapFaults()),
       clockPart(deps.isClockTrusted()),
     ]
   }

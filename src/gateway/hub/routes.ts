@@ -19,6 +19,7 @@ import { addDocumentRoute } from '../../http/pages/document-route.js'
 import { addMetricsRoute, METRICS_PATH } from '../../http/pages/metrics-route.js'
 import { addAlertRoutes } from '../../http/routes/alert-routes.js'
 import { addChangeRoutes } from '../../http/routes/change-routes.js'
+import { EXPORT_ROUTES } from '../../http/routes/export-routes.js'
 import { addFeedRoutes } from '../../http/routes/feed-routes.js'
 import { addFleetFileRoute } from '../../http/routes/fleet-files.js'
 import { addStreamRoute } from '../../http/routes/loader-routes.js'
@@ -29,6 +30,7 @@ import type { Log } from '../../log.js'
 import { refuseOgc } from '../../ogc/answer.js'
 import type { Api } from '../../rpc/dispatch.js'
 import { describeApis, MODEL_STORE_PATH } from '../apis.js'
+import { addMapTiles } from '../maps/map-tiles.js'
 import { describeHttp } from '../openapi.js'
 import { consoleFacts } from '../routes.js'
 import { ogcByReaders } from '../rows/ogc.js'
@@ -48,7 +50,7 @@ interface HubRoutesOptions {
 }
 
 /** Paths of a gateway, beside its methods, that a hub does not serve. */
-export const REFUSED_ROUTES: readonly RefusedRoute[] = [{ path: '/tiles/*', scope: 'route:read' }]
+export const REFUSED_ROUTES: readonly RefusedRoute[] = EXPORT_ROUTES.map(([path, scope]) => ({ path, scope }))
 
 /** Makes every route of a hub; this is the list of them. */
 export function createHubRoutes(options: HubRoutesOptions): Hono<HttpEnv> {
@@ -91,6 +93,7 @@ export function createHubRoutes(options: HubRoutesOptions): Hono<HttpEnv> {
   addChangeRoutes(app, { calls, open: services.loading.live.open })
   const answer = ogcByReaders(services.loading.readers)
   addOgcRoutes(app, { calls, isOpen: openTo.includes('/ogc/'), publicUrl, answer, refuse: refuseOgc })
+  addMapTiles(app, calls, services.search.searcher, config.routing)
   addRefusedRoutes(app, calls, REFUSED_ROUTES, notOnHub)
   addMetricsRoute(app, calls, metrics, openTo.includes(METRICS_PATH))
   return app

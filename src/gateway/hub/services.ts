@@ -25,6 +25,7 @@ import { startLeaderTasks } from './leader.js'
 import { type HubModels, openHubModels } from './models.js'
 import { bucketOwner, requireOwnBucket } from './owner.js'
 import { createHubReadiness } from './readiness.js'
+import { type HubSearch, openHubSearch } from './search.js'
 import { openHubState } from './state.js'
 import { type HubTables, openHubTables } from './tables.js'
 
@@ -38,6 +39,7 @@ export interface HubServices {
   readonly models: HubModels
   readonly loading: HubTables
   readonly feeds: HubFeeds
+  readonly search: HubSearch
   readonly findFleetFile: FleetRooms['findFile']
   /** context of every call, without what belongs to one call */
   readonly shared: Omit<HubContext, keyof CallContext>
@@ -47,7 +49,7 @@ export interface HubServices {
 }
 
 /**
- * Opens the rows and the bytes of a hub.
+ * Opens the rows and the bytes of a hub, and waits until the maps of this process are loaded.
  *
  * @throws Error in one line: the hub is not prepared, or bucket and database do not belong together; AppError
  *   DATABASE_UNAVAILABLE, OBJECTS_UNAVAILABLE
@@ -56,6 +58,7 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
   const { config, layout, log } = options
   const objects = openHubObjects(config, layout)
   const db = openHubDatabase(config, log)
+  let opened: HubServices | undefined
   try {
     const { state, keyring } = await openHubState(db, config, layout)
     await requireOwnBucket(objects, state.meta)
@@ -65,8 +68,11 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
       timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
       nowUs: () => state.clock.nowUs(),
     })
-    return openParts({ ...options, objects, db, state, keyring, nodeId, datasets })
+    opened = openParts({ ...options, objects, db, state, keyring, nodeId, datasets })
+    await opened.search.maps.reload()
+    return opened
   } catch (error) {
+    await opened?.close()
     objects.close()
     await db.close()
     throw error
@@ -86,7 +92,7 @@ function openParts(options: PartsOptions): HubServices {
   const { config, log, layout, objects, db, state, datasets } = options
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-  const { models, loading, feeds, fleet, files } = openRooms({ ...options, disk, timeZoneMin })
+  const { models, loading, feeds, search, fleet, files } = openRooms({ ...options, disk, timeZoneMin })
   const allowances = createAllowanceRows(db)
   const housekeeping = startHousekeeping(state, async () => true, log)
   const leader = startLeaderTasks({
@@ -100,12 +106,13 @@ function openParts(options: PartsOptions): HubServices {
     ],
   })
   return {
-    ...{ state, disk, allowances, models, loading, feeds },
+    ...{ state, disk, allowances, models, loading, feeds, search },
     stores: authStores(state),
     findFleetFile: fleet.findFile,
     shared: {
       ...{ ...models.context, ...feeds.context, ...fleet.context },
       loader: loading.loader,
+      searcher: search.searcher,
       readers: withDatasets(loading.readers, datasets),
       datasets: datasets.datasets,
       membership: { find: async () => undefined }, // a hub on engines joins no other
@@ -121,9 +128,12 @@ function openParts(options: PartsOptions): HubServices {
       probeObjects: async () => void (await bucketOwner(objects)),
       writeFault: housekeeping.fault,
       isClockTrusted: () => state.clock.isTrusted(),
+      searcher: search.searcher,
+      mapFaults: search.maps.faults,
     }),
     async close() {
       feeds.stop()
+      await search.searcher.stop()
       await loading.readers.stop()
       await leader.stop()
       await models.close()
@@ -159,7 +169,8 @@ function openRooms(options: PartsOptions & { readonly disk: DiskSpace; readonly 
     nowUs: () => state.clock.nowUs(),
   })
   const feeds = openHubFeeds({ ...options, loading })
-  return { models, files, loading, feeds, fleet: openFleetRooms(state, files, nodeId) }
+  const search = openHubSearch(options, loading.context)
+  return { models, files, loading, feeds, search, fleet: openFleetRooms(state, files, nodeId) }
 }
 
 /** Time of a lease without a renewal, ms. */

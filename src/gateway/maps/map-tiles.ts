@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import { BASE_MAX_ZOOM } from '../../basemap/format.js'
+import type { Config } from '../../config/config.js'
 import { AppError } from '../../errors.js'
 import type { CallDeps } from '../../http/calls.js'
 import type { HttpEnv } from '../../http/env.js'
@@ -7,8 +8,7 @@ import { addBaseTileRoutes } from '../../http/tiles/base-tile-routes.js'
 import { addTileRoutes } from '../../http/tiles/tile-routes.js'
 import type { MadeTile, TileRequest } from '../../route-engine/tiles.js'
 import { MAX_ZOOM } from '../../tiles/road-tile.js'
-import type { GatewayContext } from '../apis.js'
-import type { Services } from '../services.js'
+import type { WorkerClient } from '../../worker/client.js'
 
 /** A map in the answer of the search worker's call `maps`. */
 interface ListedMap {
@@ -33,13 +33,12 @@ interface BaseFacts {
 }
 
 /** Adds the routes of vector tiles, which the search worker makes because it holds the maps. */
-export function addMapTiles(
+export function addMapTiles<C>(
   app: Hono<HttpEnv>,
-  calls: CallDeps<GatewayContext>,
-  { threads, shared }: Services,
+  calls: CallDeps<C>,
+  searcher: WorkerClient,
+  { timeLimitMs }: Config['routing'],
 ): void {
-  const { searcher } = threads
-  const { timeLimitMs } = shared.config.routing
   addTileRoutes(app, {
     calls,
     maxZoom: MAX_ZOOM,

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.js'
 import type { DataLayout } from '../../files/layout.js'
 import { searchCalls } from '../../route-engine/calls.js'
 import { createEngine } from '../../route-engine/engine.js'
+import { createFetchedThemes } from '../../route-engine/fetched-themes.js'
 import { openMaps } from '../../route-engine/maps.js'
 import { createPrefetcher } from '../../route-engine/prefetch.js'
 import { createProfiles } from '../../route-engine/profiles.js'
@@ -12,25 +13,29 @@ import { openDataReader } from '../../storage/sqlite/connection/data-db.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { serveWork } from '../../worker/host.js'
 import { yieldToMain } from './priority.js'
+import { askThemes } from './theme-port.js'
 import { createThemeReader } from './theme-reader.js'
 
 /** Start data of the thread. */
 interface SearchWorkerData {
   readonly config: Config
   readonly layout: DataLayout
+  /** answers questions about rows of themes, which a hub has in its database */
+  readonly themeRows?: MessagePort | undefined
 }
 
 /**
  * Runs the search worker: all maps, risk overlays and searches are in this thread, so that the gateway keeps
  * answering.
  */
-export function runSearchWorker(port: MessagePort, { config, layout }: SearchWorkerData): void {
+export function runSearchWorker(port: MessagePort, { config, layout, themeRows }: SearchWorkerData): void {
   yieldToMain('search', config)
   offerNativeDir(layout.nativeDir)
   const maps = openMaps(config, layout)
-  const themes = openThemes(config, () =>
-    existsSync(layout.dataDb) ? createThemeReader(openDataReader(layout.dataDb)) : undefined,
-  )
+  const themes = openThemes(config, () => {
+    if (themeRows !== undefined) return createFetchedThemes(askThemes(themeRows))
+    return existsSync(layout.dataDb) ? createThemeReader(openDataReader(layout.dataDb)) : undefined
+  })
   const { riskSlotS } = config.routing
   const prefetcher = createPrefetcher({ maps, themes, slotS: riskSlotS, onFault: rethrowLater })
   const engine = createEngine()

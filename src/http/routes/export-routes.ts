@@ -42,7 +42,7 @@ interface ExportRouteDeps<C> {
 }
 
 /** Paths, and the scope that each needs; what the label names may need the other one, too. */
-const PATHS: readonly (readonly [path: string, scope: Scope])[] = [
+export const EXPORT_ROUTES: readonly (readonly [path: string, scope: Scope])[] = [
   ['/api/v1/dataloaderapi/export/:label', 'loader:read'],
   ['/api/v2/dataset/export/:label', 'dataset:read'],
 ]
@@ -52,7 +52,7 @@ const QUERY: readonly string[] = ['format', 'conds', 'order']
  * rows of a loader table, a dataset or a citation as a file.
  */
 export function addExportRoutes<C>(app: Hono<HttpEnv>, deps: ExportRouteDeps<C>): void {
-  for (const [path, scope] of PATHS) {
+  for (const [path, scope] of EXPORT_ROUTES) {
     app.get(path, (c) => {
       c.set('countedAs', 'export')
       return refusingFaults(c, deps.calls, path, () => answer(c, { path, scope }, deps))

@@ -38,6 +38,7 @@ t.test('hub doctor: names what a hub lacks, and each file without its bytes', { 
     { message: /^3 of the kind "file of a profile" have their bytes with/ },
   ])
   t.match(good.of('objects'), { state: 'ok' })
+  t.match(good.of('maps'), { state: 'ok', findings: [{ message: /there is no map/ }] })
   t.match(good.of('clock'), { state: 'ok' })
 
   const client = createS3Client(swiftOptions(engines.swift, place.bucket))

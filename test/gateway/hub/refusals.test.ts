@@ -3,7 +3,6 @@ import { RETENTION_METHODS } from '../../../src/api/dataloader/index.js'
 import { DATASET_WRITES } from '../../../src/api/dataset/index.js'
 import { OUTBOX_METHODS } from '../../../src/api/fl/index.js'
 import { OWN_MEMBERSHIP } from '../../../src/api/fleet/index.js'
-import { ROUTING_METHODS } from '../../../src/api/routing/index.js'
 import { SENDER_METHODS } from '../../../src/api/sync/index.js'
 import { loadConfig } from '../../../src/config/config.js'
 import {
@@ -29,7 +28,7 @@ const SERVED: readonly string[] = [
 ]
 /** Methods of served paths that a hub refuses all the same. */
 const REFUSED = [
-  ...[...OWN_MEMBERSHIP, ...OUTBOX_METHODS, ...RETENTION_METHODS, ...SENDER_METHODS, ...ROUTING_METHODS],
+  ...[...OWN_MEMBERSHIP, ...OUTBOX_METHODS, ...RETENTION_METHODS, ...SENDER_METHODS],
   ...DATASET_WRITES,
 ].map(({ name }) => name)
 

@@ -49,6 +49,11 @@ export interface PostgresDb {
   /** Reads from the primary, each statement for itself. */
   readonly read: Rows
   /**
+   * Reads from the primary, all statements from one state of the tables. Failures that pass are repeated, so `work`
+   * must be safe to repeat.
+   */
+  readState<T>(work: (rows: Rows) => Promise<T>): Promise<T>
+  /**
    * Runs a transaction at the level READ COMMITTED. It is acknowledged once this returns: committed here and, where
    * one is named, on a synchronous standby. Failures that pass are repeated, so `work` must be safe to repeat.
    */
@@ -59,6 +64,9 @@ export interface PostgresDb {
 
 /** Connections that writes leave to reads: while a standby is dead, all commits wait. */
 const KEPT_FOR_READS = 2
+/** Reads of one state at a time: each keeps its connection for several statements. */
+const MOST_STATES = 2
+const BEGIN_STATE = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 /** First and longest wait before a repeat, ms. */
 const FIRST_WAIT_MS = 20
 const LONGEST_WAIT_MS = 1000
@@ -81,6 +89,7 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
   const { limits } = options
   const pool = createPool(createPrimaryFinder(options), limits)
   const writers = createSlots(Math.max(1, limits.connections - KEPT_FOR_READS), limits.waitMs)
+  const states = createSlots(Math.min(MOST_STATES, limits.connections), limits.waitMs)
   const nameOf = statementNames()
   const gate = createStandbyGate({
     async probe() {
@@ -115,6 +124,19 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
         pool.lend((connection) => work(rowsOf(connection, nameOf, limits.statementMs))),
       ),
     ),
+    readState: (work) =>
+      repeated(options, async () => {
+        await states.take()
+        try {
+          return await pool.lend((connection) =>
+            inState(connection, limits.statementMs, () =>
+              work(rowsOf(connection, nameOf, limits.statementMs)),
+            ),
+          )
+        } finally {
+          states.give()
+        }
+      }),
     write: (work, settings = {}) =>
       repeated(options, (attempt) => transact(work, settings, attempt), settings.canRepeat ?? true),
     async close() {
@@ -169,6 +191,19 @@ async function runTransaction<T>(
     if (attempt.isInDoubt && codeOf(error) === NOT_REPLICATED) gate?.shut()
     // after a failed commit there is no transaction any more, and the statement changes nothing
     if (!connection.isBroken()) await rollBack(connection, limits.statementMs)
+    throw error
+  }
+}
+
+/** Runs statements that all see the rows which were committed when the first of them began. */
+async function inState<T>(connection: Connection, limitMs: number, work: () => Promise<T>): Promise<T> {
+  await connection.runAll(BEGIN_STATE, limitMs)
+  try {
+    const result = await work()
+    await connection.runAll('COMMIT', limitMs)
+    return result
+  } catch (error) {
+    if (!connection.isBroken()) await rollBack(connection, limitMs)
     throw error
   }
 }

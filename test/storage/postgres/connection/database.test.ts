@@ -58,6 +58,18 @@ t.test('PostgreSQL: values, transactions and pool', { skip }, async (t) => {
     t.equal(await count(db), 2)
   })
 
+  await t.test('readState: one state for all its statements', async (t) => {
+    const { db } = await open(t, server)
+    await db.write((rows) => rows.run('INSERT INTO item VALUES (1)'))
+    const before = await db.readState(async (rows) => {
+      const counts = [await rows.get('SELECT count(*) FROM item')]
+      await db.write((other) => other.run('INSERT INTO item VALUES (2)'))
+      return [...counts, await rows.get('SELECT count(*) FROM item')]
+    })
+    t.same(before, [{ count: 1 }, { count: 1 }])
+    t.same(await db.readState((rows) => rows.get('SELECT count(*) FROM item')), { count: 2 })
+  })
+
   await t.test('write: two that wait for each other are repeated, and both take place', async (t) => {
     const { db } = await open(t, server)
     await db.write((rows) => rows.run('INSERT INTO item VALUES (1), (2)'))
