@@ -3,24 +3,24 @@ import type { TextOut } from './io.js'
 /** Progress bar of a terminal. In files and pipes nothing is drawn. */
 export interface Progress {
   /**
-   * @param fraction 0 to 1
+   * @param fraction 0 to 1; undefined where the end is not known, which draws no bar
    * @param count things that are done, for their rate; absent where they are not counted
    */
-  show(fraction: number, what: string, count?: number): void
+  show(fraction: number | undefined, what: string, count?: number): void
   /** removes the bar */
   clear(): void
 }
 
 const BAR_CELLS = 24
 const LINE_START = '\r'
-const ERASE_LINE = '\u001b[K'
 /** Time after which rate and time left are shown: before, they are guesses. s */
 const GUESS_S = 3
 /** Part that must be done before the time left is shown. */
 const GUESS_FRACTION = 0.02
 
 /**
- * Creates a progress bar; it appears with the first `show`.
+ * Creates a progress bar; it appears with the first `show`. A line is taken back by blanks: a terminal with
+ * `TERM=dumb` knows no other way.
  *
  * @param nowMs monotonic clock
  */
@@ -31,21 +31,32 @@ export function createProgress(out: TextOut, nowMs: () => number = () => perform
   return {
     show(fraction, what, count) {
       startMs ??= nowMs()
-      const bounded = Math.max(0, Math.min(1, fraction))
-      const full = Math.round(bounded * BAR_CELLS)
-      const percent = String(Math.floor(bounded * 100)).padStart(3)
-      const parts = [what, ...paceOf(bounded, count, (nowMs() - startMs) / 1000)]
-      const bar = `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}] ${percent} % ${parts.join(', ')}`
-      const line = bar.slice(0, (out.columns ?? 80) - 1) // a wrapped line cannot be overwritten
+      const text = lineOf(fraction, what, count, (nowMs() - startMs) / 1000)
+      const line = text.slice(0, (out.columns ?? 80) - 1) // a wrapped line cannot be overwritten
       if (line === shown) return
+      out.write(`${LINE_START}${line.padEnd(shown.length)}`)
       shown = line
-      out.write(`${LINE_START}${line}${ERASE_LINE}`)
     },
     clear() {
-      if (shown !== '') out.write(`${LINE_START}${ERASE_LINE}`)
+      if (shown !== '') out.write(`${LINE_START}${' '.repeat(shown.length)}${LINE_START}`)
       shown = ''
     },
   }
+}
+
+/** Bar with what is done, the rate and the time left. */
+function lineOf(
+  fraction: number | undefined,
+  what: string,
+  count: number | undefined,
+  seconds: number,
+): string {
+  if (fraction === undefined) return `... ${[what, ...paceOf(0, count, seconds)].join(', ')}`
+  const bounded = Math.max(0, Math.min(1, fraction))
+  const full = Math.round(bounded * BAR_CELLS)
+  const percent = String(Math.floor(bounded * 100)).padStart(3)
+  const parts = [what, ...paceOf(bounded, count, seconds)]
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}] ${percent} % ${parts.join(', ')}`
 }
 
 /** Rate and time left, as far as they are known. */

@@ -61,7 +61,7 @@ async function vacuum(
   const progress = createProgress(io.stderr)
   const rows = createVacuum(data)
   const { versions, tables } = await rows.run(createPause(undefined, SLICE_MS, rest), (done) =>
-    progress.show(0, `${group(done.versions)} row versions`),
+    progress.show(undefined, `${group(done.versions)} row versions`),
   )
   const tableStore = createTableStore(data)
   const { removed, held } = await sweepFiles({ tables: tableStore, files, lease }, acceptLoss)

@@ -53,7 +53,7 @@ async function bench(flags: BenchFlags, io: CliIo, deps: CliDeps): Promise<void>
     const loads = { loadMs: flags.seconds * 1000 }
     for await (const { title, made } of measureAll(dir, loads, deps)) {
       rows.push(...made)
-      progress.show(0, title)
+      progress.show(undefined, title)
       if (isStopped) throw stopped()
     }
     progress.clear()

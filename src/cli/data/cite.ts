@@ -178,7 +178,7 @@ async function putAll(
   const flush = async () => {
     written += await store.put(name, records, onConflict)
     records = []
-    progress.show(0, `${group(written)} records`)
+    progress.show(undefined, `${group(written)} records`)
   }
   try {
     for await (const record of opened.records(columns)) {

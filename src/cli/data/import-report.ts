@@ -35,7 +35,7 @@ export function reportImport(
   }
   const skipped = upload - insert - update
   io.stdout.write(
-    `${table.dataName}${isNew ? ' (created)' : ''}: ${group(insert)} records inserted, ${group(update)} overwritten, ` +
+    `${table.dataName}${isNew ? ' (created)' : ''}: ${group(insert)} ${insert === 1 ? 'record' : 'records'} inserted, ${group(update)} overwritten, ` +
       `${group(skipped)} skipped, in ${seconds.toFixed(1)} s\n`,
   )
 }

@@ -28,7 +28,7 @@ export function addHubDoctor(hub: Command, io: CliIo, deps: CliDeps): void {
           layout: layoutOf(dataDir, config.encryption.keyFile),
           readsBytes: flags.sizes !== true,
           nowMs: Date.now,
-          onProgress: (what) => progress.show(0, what),
+          onProgress: (what) => progress.show(undefined, what),
         })
         progress.clear()
         printChecks(io, checks, flags.json === true)

@@ -72,7 +72,7 @@ export async function runDoctor(
     version: deps.version,
     nowUs: Date.now() * 1000,
     isOnline: flags.offline !== true,
-    onProgress: (what) => progress.show(0, what),
+    onProgress: (what) => progress.show(undefined, what),
   }
   try {
     const findings = [ok(file ?? 'no settings file; defaults are used'), ...checkSettings(context)]

@@ -24,7 +24,7 @@ export async function recheck(flags: GlobalOptions, io: Pick<CliIo, 'stderr'>, d
   try {
     const faults = await findDamage(root, createMaintenance(), {
       withRows: true,
-      onProgress: (what) => progress.show(0, what),
+      onProgress: (what) => progress.show(undefined, what),
     })
     progress.clear()
     for (const fault of faults.slice(0, MAX_SHOWN)) io.stderr.write(`fieldgate: ${fault}\n`)
