@@ -83,6 +83,12 @@ t.test(
           await show(view, address)
           t.same(await view.page.evaluate(measure), [], `${address} at ${width} px in ${language}`)
         }
+        await show(view, `#/tables/${LONG}`)
+        for (const tab of await view.page.getByRole('tab').all()) {
+          await tab.click()
+          const name = `${await tab.textContent()} at ${width} px`
+          t.same(await view.page.evaluate(measure), [], name)
+        }
       }
       t.same(view.complaints, [])
     }
@@ -104,8 +110,15 @@ t.test('layout of the console: what is too wide, cut off or empty is found', { s
   t.match(await faultsOf(cut), [/^cut at the right by \d+ px: div\. “words that are longer”/])
   t.match(await faultsOf('<p style="height:9px;overflow:hidden">low</p>'), [/^cut at the bottom: p\. “low”/])
   const uneven =
-    '<div class="row"><button class="button" style="height:20px">a</button><input style="height:40px"></div>'
+    '<div class="row"><button style="appearance:none;height:20px" class="button">a</button><input style="height:40px"></div>'
   t.match(await faultsOf(uneven), [/^controls of one row are 20 and 40 px high/])
+  t.match(await faultsOf('<button>raw</button>'), [/^a button with the browser's own look: button\. “raw”/])
+  const time = '<input type="datetime-local" value="2026-11-28T10:00" style="width:90px">'
+  t.match(await faultsOf(time), [/^a time needs \d+ px, its field has 90/])
+  const popup = '<div class="maplibregl-popup-content" style="height:90px">long</div>'
+  t.match(await faultsOf(`<div class="maplibregl-map" style="height:50px">${popup}</div>`), [
+    /^a popup leaves its map/,
+  ])
   await page.setContent('<main id="main"> </main>')
   t.same(await page.evaluate(measure), ['the page is empty'])
 })

@@ -16,6 +16,7 @@ export const NEIGHBOURS = {
   FIELDGATE_SYNC__ALLOW_INSECURE: '["127.0.0.1"]',
   FIELDGATE_FLEET__REPORT_S: '1',
   FIELDGATE_SYNC__BATCH_WAIT_S: '0.1',
+  FIELDGATE_LOG__LEVEL: 'error', // refused transfers are wanted here
 }
 
 /** Function that calls methods of a gateway with its admin key. @throws Error for an error answer */

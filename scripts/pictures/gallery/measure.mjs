@@ -1,8 +1,9 @@
 // What is wrong with the layout of a page of the console, found in the browser.
 
 /**
- * Function for a browser's page: lines about what is wider than the page, text that its box cuts off, and controls of
- * one row that differ in height. Boxes that scroll, and text for screen readers alone, may hold more than they show.
+ * Function for a browser's page: lines about what is wider than the page, text that its box cuts off, times that do not
+ * fit their field, popups that leave their map, buttons with the browser's own look, and controls of one row that
+ * differ in height. Boxes that scroll, and text for screen readers alone, may hold more than they show.
  */
 export function layoutFaults() {
   const root = document.documentElement
@@ -25,8 +26,7 @@ export function layoutFaults() {
   }
   const width = root.clientWidth
   if (root.scrollWidth > width) faults.push(`the page is ${root.scrollWidth} px wide, expected ${width}`)
-  if ((document.querySelector('#main')?.textContent ?? '').trim().length < 20)
-    faults.push('the page is empty')
+  if ((document.querySelector('main')?.textContent ?? '').trim().length < 20) faults.push('the page is empty')
   for (const element of document.body.querySelectorAll('*')) {
     if (!isSeen(element)) continue
     const { overflowX, overflowY, textOverflow } = getComputedStyle(element)
@@ -39,11 +39,28 @@ export function layoutFaults() {
       faults.push(`cut at the bottom: ${nameOf(element)}`)
     if (element.matches('.button, select') && isWider)
       faults.push(`wider than its control: ${nameOf(element)}`)
+    if (element.localName === 'button' && getComputedStyle(element).appearance !== 'none')
+      faults.push(`a button with the browser's own look: ${nameOf(element)}`)
     const box = element.getBoundingClientRect()
+    if (element.matches('input[type=datetime-local]')) {
+      const { width: given } = element.style
+      element.style.width = 'max-content'
+      const needed = Math.round(element.getBoundingClientRect().width)
+      element.style.width = given
+      if (needed > box.width + 1)
+        faults.push(`a time needs ${needed} px, its field has ${Math.round(box.width)}`)
+    }
     if (box.width > 0 && (box.right > width + 1 || box.left < -1) && !scrolls(element))
       faults.push(
         `outside the page, from ${Math.round(box.left)} to ${Math.round(box.right)} px: ${nameOf(element)}`,
       )
+  }
+  for (const popup of document.body.querySelectorAll('.maplibregl-popup-content')) {
+    const [inner, outer] = [popup, popup.closest('.maplibregl-map')].map((each) =>
+      each.getBoundingClientRect(),
+    )
+    if (inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1)
+      faults.push(`a popup leaves its map: ${nameOf(popup)}`)
   }
   for (const row of document.body.querySelectorAll('.row')) {
     const controls = row.querySelectorAll(

@@ -83,7 +83,7 @@ function formOf(name: string, rule: Retention | undefined, series: readonly stri
     ),
     h('div', { class: 'grid' }, thin.parts),
     h('label', { class: 'row' }, unsent, t('keepUnsent')),
-    h('div', { class: 'row' }, h('button', { class: 'accent' }, t('keepSave')), status.element),
+    h('div', { class: 'row' }, h('button', { class: 'button main' }, t('keepSave')), status.element),
   )
 }
 

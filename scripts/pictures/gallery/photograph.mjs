@@ -1,0 +1,72 @@
+// Takes the pictures of one variant: width, language and theme.
+import path from 'node:path'
+import { layoutFaults } from './measure.mjs'
+
+export const VARIANTS = [1440, 360].flatMap((width) =>
+  ['en', 'ja'].flatMap((language) => ['light', 'dark'].map((theme) => ({ width, language, theme }))),
+)
+
+export const nameOf = ({ width, language, theme }) => `${width}-${language}-${theme}`
+
+/**
+ * Photographs views: [name, address, act, { before, isBusy }]. `act` is what is done on the page, `before` what
+ * is set up before the page is opened; each may return a function that ends it. `isBusy`: the page stays so.
+ */
+export async function photograph({ browser, gateway, views, variant, folder }) {
+  const { width, language, theme } = variant
+  const context = await browser.newContext({
+    viewport: { width, height: width > 900 ? 900 : 740 },
+    colorScheme: theme,
+    locale: language === 'ja' ? 'ja-JP' : 'en-GB',
+    timezoneId: 'UTC',
+  })
+  const page = await context.newPage()
+  page.on('pageerror', (error) => console.log(`${nameOf(variant)}: fault of a script: ${error.message}`))
+  await page.goto(`${gateway.url}/console/`)
+  await page.locator('input[name=key]').waitFor()
+  const take = async (name, fullPage) => {
+    const isMap = /(^|-)(map|drag)(-|$)/.test(name) && width > 900
+    const file = path.join(folder, `${name}-${nameOf(variant)}.png`)
+    await page.screenshot({ path: file, fullPage: fullPage && !isMap })
+    for (const fault of await page.evaluate(layoutFaults)) console.log(`${nameOf(variant)} ${name}: ${fault}`)
+  }
+  await take('sign-in', false)
+  for (const [name, address, act, how = {}] of views) {
+    try {
+      await signIn(page, gateway)
+      const undo = await how.before?.(page)
+      await open(page, address, how)
+      const end = await act?.(page)
+      await take(name, true)
+      if (typeof end === 'function') await end()
+      if (typeof undo === 'function') await undo()
+      await page.keyboard.press('Escape')
+    } catch (error) {
+      console.log(`${nameOf(variant)} ${name}: ${error.message.split('\n')[0]}`)
+    }
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  }
+  await context.close()
+}
+
+/** Signs in where the page asks for it: at first, and after a view that ended the session. */
+async function signIn(page, gateway) {
+  if (await page.locator('.shell').isVisible()) return
+  await page.goto(`${gateway.url}/console/`)
+  await page.reload()
+  await page.locator('input[name=key]').fill(gateway.headers.APIKey)
+  await page.locator('input[type=password]').fill(gateway.headers.Secret)
+  await page.locator('button.main').click()
+  await page.locator('.shell').waitFor()
+}
+
+async function open(page, address, { isBusy = false }) {
+  await page.evaluate((hash) => {
+    location.hash = '#/nowhere' // so that the same page is made again
+    setTimeout(() => {
+      location.hash = hash
+    }, 50)
+  }, address)
+  await page.waitForTimeout(200)
+  if (!isBusy) await page.waitForFunction(() => document.querySelector('[aria-busy=true]') === null)
+}
