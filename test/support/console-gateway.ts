@@ -22,19 +22,24 @@ export async function townGateway(
   baseFile?: string,
 ): Promise<TestGateway> {
   const dataDir = path.join(t.testdir(), 'data')
+  writeTown(dataDir, baseFile)
+  return await startGateway(t, { dataDir, settings })
+}
+
+/** Writes the map of the town into a data directory. @param baseFile a base map for it */
+export function writeTown(dataDir: string, baseFile?: string): void {
   const layout = layoutOf(dataDir)
   makeDirectories(layout)
   const graph = makeGraph(town(7))
   const nodeRank = rankNodes(graph, coordinatesOf(graph, graph.meta.bbox))
   writeGraphFile(path.join(layout.mapsDir, 'town.graph'), { ...graph, nodeRank })
   if (baseFile !== undefined) copyFileSync(baseFile, path.join(layout.mapsDir, 'town.mbtiles'))
-  return await startGateway(t, { dataDir, settings })
 }
 
 const LOADER = '/api/v1/dataloaderapi/jsonrpc'
 
 /** A risk theme whose only cell lies over the middle of the town from 10 to 11 o'clock on one day. */
-export async function addFlood(gateway: TestGateway): Promise<void> {
+export async function addFlood(gateway: Pick<TestGateway, 'call'>): Promise<void> {
   await gateway.call(LOADER, 'loaderwebapi.register_loader', {
     data_name: 'flood',
     record_def: { cell: { udt_name: 'int4' }, risk: { udt_name: 'int2' } },
