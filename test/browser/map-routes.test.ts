@@ -123,8 +123,15 @@ t.test(
     }
     t.ok(seen.size >= 4, 'the figures change before the pin is dropped')
     t.equal(await page.locator('.roads').count(), 0, 'the table waits for the end of the drag')
+    const isDrawn = `(() => {
+      const canvas = document.querySelector('.live-lines')
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+      return data.some((value) => value > 0)
+    })()`
+    t.equal(await page.evaluate(isDrawn), true, 'the lines of the drag are drawn over the map')
     await page.mouse.up()
     await page.locator('.roads').waitFor()
+    await page.locator('.live-lines').waitFor({ state: 'detached' })
     const most = Number(await page.evaluate('window.mostRoutes'))
     t.ok(most >= 1 && most <= 2, `requests do not pile up, the drop ends the one before: ${most}`)
 

@@ -1,33 +1,28 @@
 import type { Map as MapLibreMap } from 'maplibre-gl'
-import { svg } from '../core/dom.js'
-import type { RouteLine } from './route/along.js'
-import { riskColour } from './state.js'
+import { h } from '../core/dom.js'
+import { type LiveRoute, strokesOf } from './live-strokes.js'
 import { routeColours } from './style.js'
-
-/** A route of a drag, drawn over the map. */
-export interface LiveRoute {
-  readonly lines: readonly RouteLine[]
-  /** true: in the colours of its risk, with a casing */
-  readonly isChosen: boolean
-}
-
-/** Widths of the lines of the map's own layers, pixels: see `overlays.ts`. */
-const CHOSEN = { halo: 12, casing: 9, line: 5 }
-const OTHER = { halo: 8, line: 5 }
-/** Points closer to the one before are left out, pixels. */
-const NEAR = 1
 
 /**
  * Draws routes over the map while they change with each answer. The map itself would be drawn again for each of
- * them, all of its streets and names: without a graphics card that takes longer than the answer.
+ * them, all of its streets and names: without a graphics card that takes longer than the answer. For the same
+ * reason the lines are drawn by the page, into a canvas that is no larger than they are.
  */
 export function liveLines(map: MapLibreMap, isDark: () => boolean) {
-  const element = svg('svg', { class: 'live-lines', 'aria-hidden': 'true' })
+  const canvas = h('canvas', { class: 'live-lines', 'aria-hidden': 'true' })
+  // drawn by the processor: a graphics card, or what stands for one, takes longer for some hundred corners
+  const context = canvas.getContext('2d', { willReadFrequently: true })
   let shown: readonly LiveRoute[] = []
-  const draw = () => element.replaceChildren(...shown.flatMap((route) => pathsOf(map, route, isDark())))
+  const draw = () => {
+    if (context === null) return
+    const { clientWidth: width, clientHeight: height } = map.getCanvas()
+    const project = (point: [number, number]) => map.project(point)
+    const { strokes, box } = strokesOf(shown, project, { ...routeColours(isDark()), width, height })
+    paint(context, strokes, box)
+  }
   const remove = () => {
     shown = []
-    element.remove()
+    canvas.remove()
     map.off('move', draw)
   }
   return {
@@ -36,48 +31,41 @@ export function liveLines(map: MapLibreMap, isDark: () => boolean) {
       map.off('idle', remove)
       shown = routes
       draw()
-      if (element.isConnected) return
-      map.getCanvas().after(element) // below the pins
+      if (canvas.isConnected) return
+      map.getCanvas().after(canvas) // below the pins
       map.on('move', draw)
     },
     /** Leaves the lines until the map has drawn its own. */
     end() {
-      if (element.isConnected) void map.once('idle', remove)
+      if (canvas.isConnected) void map.once('idle', remove)
     },
   }
 }
 
-function pathsOf(map: MapLibreMap, { lines, isChosen }: LiveRoute, isDark: boolean): SVGElement[] {
-  const { route, halo } = routeColours(isDark)
-  const drawn = lines.map(({ geometry, properties }) => ({
-    d: pathOf(map, geometry.coordinates),
-    colour: typeof properties.colour === 'string' ? properties.colour : route,
-    risk: Number(properties.risk ?? 0),
-  }))
-  const whole = drawn.map(({ d }) => d).join('')
-  const colour = drawn[0]?.colour ?? route
-  if (!isChosen) return [stroke(whole, halo, OTHER.halo), stroke(whole, colour, OTHER.line)]
-  return [
-    stroke(whole, halo, CHOSEN.halo),
-    stroke(whole, colour, CHOSEN.casing),
-    ...drawn.map(({ d, risk }) => stroke(d, riskColour(risk), CHOSEN.line)),
-  ]
-}
-
-function stroke(d: string, colour: string, width: number): SVGElement {
-  return svg('path', { d, stroke: colour, 'stroke-width': width })
-}
-
-/** Path of a line in the pixels of the map. */
-function pathOf(map: MapLibreMap, line: readonly [number, number][]): string {
-  let path = ''
-  let [lastX, lastY] = [Number.NaN, Number.NaN]
-  for (const [i, point] of line.entries()) {
-    const { x, y } = map.project(point)
-    if (i > 0 && i < line.length - 1 && Math.hypot(x - lastX, y - lastY) < NEAR) continue
-    path += `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`
-    lastX = x
-    lastY = y
+/** Fits the canvas to a box, which clears it, and draws the strokes. */
+function paint(
+  context: CanvasRenderingContext2D,
+  strokes: ReturnType<typeof strokesOf>['strokes'],
+  [left, top, right, bottom]: ReturnType<typeof strokesOf>['box'],
+): void {
+  const { canvas } = context
+  const ratio = window.devicePixelRatio
+  canvas.width = Math.ceil((right - left) * ratio)
+  canvas.height = Math.ceil((bottom - top) * ratio)
+  canvas.style.width = `${canvas.width / ratio}px`
+  canvas.style.height = `${canvas.height / ratio}px`
+  canvas.style.transform = `translate(${left}px, ${top}px)`
+  context.setTransform(ratio, 0, 0, ratio, -left * ratio, -top * ratio)
+  context.lineCap = 'round'
+  context.lineJoin = 'round'
+  for (const { lines, colour, width } of strokes) {
+    context.strokeStyle = colour
+    context.lineWidth = width
+    context.beginPath()
+    for (const line of lines) {
+      context.moveTo(line[0] ?? 0, line[1] ?? 0)
+      for (let i = 2; i < line.length; i += 2) context.lineTo(line[i] ?? 0, line[i + 1] ?? 0)
+    }
+    context.stroke()
   }
-  return path
 }

@@ -1,4 +1,4 @@
-import type { LiveRoute } from './live-lines.js'
+import type { LiveRoute } from './live-strokes.js'
 import type { Overlay } from './overlays.js'
 import type { ServedMap } from './state.js'
 

@@ -1,5 +1,6 @@
 import { fill, h } from '../../core/dom.js'
 import { formatHours, formatMetres, formatNumber, t } from '../../core/i18n.js'
+import { FIGURES_MS, seldom } from '../../core/seldom.js'
 import type { MapView } from '../map-view.js'
 import { type FoundRoute, mapState } from '../state.js'
 import { routeLines } from './along.js'
@@ -15,19 +16,31 @@ export function routeAnswer(view: MapView) {
   const detail = h('div', { class: 'stack' })
   const element = h('div', { class: 'stack' }, gained, choices, detail)
   let shown: readonly FoundRoute[] = []
+  let offered: readonly FoundRoute[] = shown
   let isLive = false
   const choose = (key: string) => {
     if (!shown.some((each) => each.key === key)) return
     mapState.chosen = key
     present()
   }
+  const chosenNow = () => shown.find(({ key }) => key === mapState.chosen) ?? shown[0]
   const present = () => {
-    const chosen = shown.find(({ key }) => key === mapState.chosen) ?? shown[0]
-    draw(view, shown, chosen, isLive)
+    draw(view, shown, chosenNow(), isLive)
+    if (isLive) figures.soon()
+    else figures.now()
+  }
+  const figures = seldom(FIGURES_MS, () => {
+    const chosen = chosenNow()
+    const text = comparison(shown) ?? ''
+    if (gained.textContent !== text) gained.textContent = text
+    // a choice keeps its button: the keyboard may be there
+    if (offered !== shown) fill(choices, shown.length < 2 ? [] : shown.map((each) => choice(each, choose)))
+    offered = shown
     for (const each of choices.children) {
       const isChosen = (each as HTMLElement).dataset.key === chosen?.key
       each.setAttribute('aria-pressed', String(isChosen))
     }
+    detail.classList.toggle('live', isLive)
     // the table is as long as the route: it waits for the end of the drag
     if (chosen === undefined) fill(detail)
     else
@@ -38,7 +51,7 @@ export function routeAnswer(view: MapView) {
         !isLive && downloads(chosen),
         !isLive && roadTable(chosen.route.features, view),
       )
-  }
+  })
   return {
     element,
     choose,
@@ -47,8 +60,6 @@ export function routeAnswer(view: MapView) {
       shown = routes
       isLive = nowLive
       view.setMark(undefined)
-      gained.textContent = comparison(routes) ?? ''
-      fill(choices, routes.length < 2 ? [] : routes.map((each) => choice(each, choose)))
       present()
     },
   }

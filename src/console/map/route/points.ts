@@ -2,6 +2,7 @@ import { fill, h } from '../../core/dom.js'
 import { t } from '../../core/i18n.js'
 import { readPoint } from '../../core/inputs.js'
 import { button, field, statusLine } from '../../core/parts.js'
+import { FIGURES_MS, seldom } from '../../core/seldom.js'
 import type { MapView } from '../map-view.js'
 import { mapState, pinLabel } from '../state.js'
 
@@ -23,15 +24,13 @@ export interface RoutePoints {
 /** @param onChange called after each change; `isLive` during a drag */
 export function routePoints(view: MapView, onChange: (isLive: boolean) => void): RoutePoints {
   const list = h('ol', { class: 'points' })
+  const places = seldom(FIGURES_MS, () => {
+    for (const [index, place] of [...list.querySelectorAll('.place')].entries())
+      place.textContent = placeText(index)
+  })
   const refresh = (isLive = false) => {
     view.showPoints(mapState.points)
-    if (isLive && list.children.length === mapState.points.length) {
-      for (const [index, item] of [...list.children].entries()) {
-        const place = item.querySelector('.place')
-        if (place !== null) place.textContent = placeText(index)
-      }
-      return
-    }
+    if (isLive && list.children.length === mapState.points.length) return places.soon()
     // the buttons are new ones: the keyboard stays where it was
     const focused = list.contains(document.activeElement)
       ? document.activeElement?.getAttribute('aria-label')
