@@ -76,6 +76,14 @@ t.test('config: settings of parts that a hub does not have are refused by name',
   )
 })
 
+t.test('config: settings of routes, tiles and risk maps are those of a hub, too', async (t) => {
+  const settings = {
+    routing: { maps: ['/srv/maps/town.graph'], maxVia: 5, maxMapBytes: 1e9, timeLimitMs: 5000 },
+    ...{ tiles: { cacheBytes: 1e6 }, riskmap: { levelColumn: 'danger', themes: { flood: 'levels' } } },
+  }
+  t.same(faultsOf({ role: 'hub', hub: HUB, ...settings }), [])
+})
+
 t.test(
   'config: a password is given once, and values that cannot be used say what was expected',
   async (t) => {

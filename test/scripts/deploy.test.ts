@@ -26,10 +26,16 @@ t.test('deploy: the settings of a hub have no fault', async (t) => {
 
 t.test('deploy: compose.yaml runs two equal processes after hub init', { skip: noYaml }, async (t) => {
   const [compose] = readYaml('deploy/compose.yaml') as unknown as [
-    { services: Record<string, { image: string; command: string[]; depends_on: object }> },
+    {
+      services: Record<
+        string,
+        { image: string; command: string[]; depends_on: object; volumes: readonly string[] }
+      >
+    },
   ]
   const { init, hub1, hub2 } = compose?.services ?? {}
   t.same(hub1, hub2)
+  t.ok(hub1?.volumes.includes('./maps:/var/lib/fieldgate/maps:ro'), 'both have the same maps')
   t.equal(hub1?.image, `fieldgate:${version}`)
   t.match(hub1?.command, ['serve', '--config'])
   t.match(init?.command, ['hub', 'init', '--config'])
