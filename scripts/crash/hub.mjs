@@ -3,38 +3,51 @@ import { createRandom } from '../random.mjs'
 import { readFlags, report } from './flags.mjs'
 import { judgeFeed, judgeModels, judgeRows } from './hub/judge.mjs'
 import { startLoad } from './hub/load.mjs'
+import { createStrikes, KINDS } from './hub/strikes.mjs'
 import { prepareLoad, SENT, startFleet, startMember, startWorld, withoutEngines } from './hub/world.mjs'
 import { makeWorkspace } from './node.mjs'
 
 /**
  * Hub under kills: two processes behind haproxy, a primary of PostgreSQL with a synchronous standby, Swift, writers of
- * rows and models, simulated gateways and a real one that sends a feed. `--what` names what is killed by turns:
- * a process of the hub, the primary (the standby is promoted), the object server, the gateway. Each acknowledged write
- * must be there once at the end, and the sums of the feeds equal. `--seconds` ends the kills earlier. With `--standby 0` commits do not wait for the
- * standby: the control, which must show losses.
+ * rows and models, simulated gateways and a real one that sends a feed. `--what` names what is struck by turns:
+ * a process of the hub, the primary (the standby is promoted), an object server, the gateway; `frozen-hub` and
+ * `frozen-store` are stopped for a while, and go on. Each acknowledged write must be there once at the end, and the
+ * sums of the feeds equal. `--stores 3`: three object servers, of which one is struck at a time. `--patroni 1`: the
+ * pair is run by Patroni, and the primary is killed with it. `--seconds` ends the kills earlier. With `--standby 0`
+ * commits do not wait for the standby: the control, which must show losses.
  */
-const KINDS = ['hub', 'primary', 'store', 'gateway']
 const flags = readFlags({
-  ...{ kills: 120, seconds: 100_000, what: KINDS.join(','), seed: 1, standby: 1 },
-  ...{ writers: 4, modelWriters: 2, loadMs: 800, lagMs: 50, downMs: 800 },
+  ...{
+    kills: 120,
+    seconds: 100_000,
+    what: KINDS.slice(0, 4).join(','),
+    seed: 1,
+    standby: 1,
+    stores: 1,
+    patroni: 0,
+  },
+  ...{ writers: 4, modelWriters: 2, loadMs: 800, lagMs: 50, downMs: 800, frozenMs: 8000 },
 })
-const why = withoutEngines()
+if (![1, 3].includes(flags.stores)) throw new Error(`--stores: found ${flags.stores}, expected 1 or 3`)
+const kinds = flags.what.split(',')
+const wrong = kinds.find((kind) => !KINDS.includes(kind))
+if (wrong !== undefined) throw new Error(`--what: found ${wrong}, expected some of ${KINDS.join(',')}`)
+const why = withoutEngines(flags)
 if (why !== false) {
   console.log(`hub: skipped: ${why}`)
   process.exit(0)
 }
-const kinds = flags.what.split(',')
-const wrong = kinds.find((kind) => !KINDS.includes(kind))
-if (wrong !== undefined) throw new Error(`--what: found ${wrong}, expected some of ${KINDS.join(',')}`)
 
 process.once('SIGTERM', () => process.exit(143)) // with all that this process started
 const isControl = flags.standby === 0
+const isPatroni = flags.patroni === 1
+if (isControl && isPatroni) throw new Error('--standby 0: expected a pair without --patroni 1')
 const random = createRandom(flags.seed)
 const workspace = makeWorkspace('hub')
-const world = await startWorld(workspace, { isSync: !isControl })
-const { pair, swift, processes, hub } = world
+const world = await startWorld(workspace, { isSync: !isControl, stores: flags.stores, isPatroni })
+const { hub } = world
 const takenMs = Object.fromEntries(kinds.map((kind) => [kind, []]))
-const strikes = { hub: killProcess, primary: failOver, store: killStore, gateway: killGateway }
+const strikes = createStrikes(world, { ...flags, random })
 try {
   await run()
 } finally {
@@ -73,7 +86,15 @@ async function run() {
   report(
     'hub',
     {
-      ...{ kills, isControl, failOverMs: timesOf(takenMs), hub: load.facts() },
+      ...{
+        kills,
+        seed: flags.seed,
+        stores: flags.stores,
+        isPatroni,
+        isControl,
+        failOverMs: timesOf(takenMs),
+        hub: load.facts(),
+      },
       ...{ gateway: sent.facts(), simulated: { rows, batches, rowsCompared, rowsReadBack } },
       found: results.map(({ facts }) => facts).filter((facts) => facts !== undefined),
       ...(isControl ? { losses: losses.slice(0, 10) } : {}),
@@ -90,43 +111,4 @@ function timesOf(taken) {
       return [kind, { kills: sorted.length, median: Math.round(median), most: Math.round(most) }]
     }),
   )
-}
-
-/** Kills a process of the hub. @returns ms until the other one acknowledges a write */
-async function killProcess({ load }) {
-  const killed = processes[Math.floor(random() * processes.length)]
-  const killedMs = performance.now()
-  await killed.kill()
-  const tookMs = (await load.next('rows')) - killedMs
-  await sleep(flags.downMs * random())
-  await killed.start()
-  return tookMs
-}
-
-/** Kills the primary and promotes the standby, which gets a standby of its own. @returns ms until writes go on */
-async function failOver({ load }) {
-  await pair.holdLog()
-  await sleep(flags.lagMs * random())
-  const killedMs = performance.now()
-  await pair.kill()
-  const next = load.next('rows')
-  await pair.promote()
-  const tookMs = (await next) - killedMs
-  await pair.renew()
-  return tookMs
-}
-
-/** Kills the object server, and starts it again. @returns ms from then until models are taken */
-async function killStore({ load }) {
-  await swift.kill()
-  await sleep(flags.downMs * random())
-  const backMs = performance.now()
-  await swift.start()
-  return (await load.next('models')) - backMs
-}
-
-/** Kills the gateway, and starts it again. @returns ms until it answers */
-async function killGateway({ gateway }) {
-  await gateway.kill()
-  return await gateway.start()
 }

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 /**
  * `npm run crash`: every test of what must survive anything, in its long form; `npm run crash -- short` in
  * its short one, `npm run crash -- kill size` only some. Each prints one line of JSON. Bad upstreams and
- * foreign servers are in the ordinary tests, whole.
+ * foreign servers are in the ordinary tests, whole. Options after the name of one test are given to it, and replace
+ * those of its form: `npm run crash -- hub --kills 40 --what store --stores 3`.
  */
 const LONG = {
   kill: ['--kills', '300'],
@@ -39,19 +40,25 @@ const SHORT = {
 }
 /** Of the short forms; they wait more than they work. */
 const SHORT_AT_ONCE = 2
-const words = process.argv.slice(2)
+const argv = process.argv.slice(2)
+const firstOption = argv.findIndex((word) => word.startsWith('--'))
+const [words, options] = firstOption < 0 ? [argv, []] : [argv.slice(0, firstOption), argv.slice(firstOption)]
 const tests = words.includes('short') ? SHORT : LONG
 const chosen = words.filter((word) => word !== 'short')
 const unknown = chosen.filter((name) => !(name in tests))
 if (unknown.length > 0)
   throw new Error(`unknown: ${unknown.join(', ')}; expected some of ${Object.keys(tests).join(', ')}`)
+if (options.length > 0 && chosen.length !== 1)
+  throw new Error(`found options for ${chosen.length} tests, expected them for one`)
 const queue = Object.entries(tests).filter(([name]) => chosen.length === 0 || chosen.includes(name))
 await Promise.all(Array.from({ length: words.includes('short') ? SHORT_AT_ONCE : 1 }, runQueue))
 
 async function runQueue() {
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const [name, flags] = next
-    const child = spawn(process.execPath, [`scripts/crash/${name}.mjs`, ...flags], { stdio: 'inherit' })
+    const child = spawn(process.execPath, [`scripts/crash/${name}.mjs`, ...flags, ...options], {
+      stdio: 'inherit',
+    })
     const [code] = await once(child, 'exit')
     if (code !== 0) process.exitCode = 1
   }

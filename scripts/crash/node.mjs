@@ -63,7 +63,7 @@ export async function createNode(workspace, name, env = {}, dataDir = path.join(
   }
   node.start = () => startNode(workspace, node, { env: { ...FAST, ...env } })
   node.kill = (signal = 'SIGKILL') => killNode(node, signal)
-  node.freeze = () => freeze(node)
+  node.freeze = () => freezeNode(node)
   node.rpc = (apiPath, method, params) => rpc(node, apiPath, method, params)
   node.headers = { apikey: apiKey, secret }
   return node
@@ -138,7 +138,7 @@ export async function killNode(node, signal) {
  * Stops the process; when this comes back, no thread of it runs any more (one that waits for the disk stops
  * after).
  */
-async function freeze({ child }) {
+export async function freezeNode({ child }) {
   child.kill('SIGSTOP')
   const tasks = `/proc/${child.pid}/task`
   for (;;) {

@@ -55,9 +55,9 @@ async function vacuum(
   { compact, json, acceptLoss }: VacuumFlags,
 ): Promise<void> {
   // a backup pins the write-ahead log: rewritten pages would be stored there a second time
-  const giveBack = await lease.remove()
-  if (giveBack === undefined) throw new Error('a backup is running; run vacuum again when it has ended')
-  await giveBack()
+  const removal = await lease.remove()
+  if (removal === undefined) throw new Error('a backup is running; run vacuum again when it has ended')
+  await removal.release()
   const progress = createProgress(io.stderr)
   const rows = createVacuum(data)
   const { versions, tables } = await rows.run(createPause(undefined, SLICE_MS, rest), (done) =>

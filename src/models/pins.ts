@@ -41,21 +41,22 @@ export function createPins(lease: Pick<SweepLease, 'remove'> = FREE_LEASE): Pins
     },
     async removeUnnamed(sha256, isNamed, remove) {
       if (counts.has(sha256) || removals.has(sha256)) return false
-      const removal = (async () => {
+      const running = (async () => {
         if ((await isNamed()) || counts.has(sha256)) return false
-        const release = await lease.remove()
-        if (release === undefined) return false
+        const removal = await lease.remove()
+        if (removal === undefined) return false
         try {
           if (await isNamed()) return false // another process wrote a row before the lease was granted
+          await removal.confirm()
           await remove()
           return true
         } finally {
-          await release()
+          await removal.release()
         }
       })()
-      removals.set(sha256, removal)
+      removals.set(sha256, running)
       try {
-        return await removal
+        return await running
       } finally {
         removals.delete(sha256)
       }

@@ -93,8 +93,8 @@ export async function sweepFiles(
   acceptsLoss = false,
 ): Promise<{ removed: number; held: number }> {
   return await tables.withUsedFiles(async (used) => {
-    const giveBack = await lease.remove()
-    if (giveBack === undefined) return { removed: 0, held: 0 }
+    const removal = await lease.remove()
+    if (removal === undefined) return { removed: 0, held: 0 }
     try {
       const unnamed: string[] = []
       let total = 0
@@ -104,10 +104,13 @@ export async function sweepFiles(
       }
       if (!acceptsLoss && unnamed.length > Math.max(FEW_FILES, total * MAX_SHARE))
         return { removed: 0, held: unnamed.length }
-      for (const digest of unnamed) await files.remove(digest)
+      for (const digest of unnamed) {
+        await removal.confirm()
+        await files.remove(digest)
+      }
       return { removed: unnamed.length, held: 0 }
     } finally {
-      await giveBack()
+      await removal.release()
     }
   })
 }

@@ -190,7 +190,7 @@ t.test('backup: no bytes are removed while a backup is made; the next sweep remo
   const removing = await lease.remove()
   t.ok(removing)
   const later = lease.keep()
-  await removing?.()
+  await removing?.release()
   await (await later)()
 })
 

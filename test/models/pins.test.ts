@@ -43,7 +43,14 @@ t.test(
     const held = createPins({ remove: async () => undefined })
     t.equal(await held.removeUnnamed('a', async () => false, remove), false)
     let released = 0
-    const granted = createPins({ remove: async () => async () => void released++ })
+    let ended: Error | undefined
+    const removal = {
+      async confirm() {
+        if (ended !== undefined) throw ended
+      },
+      release: async () => void released++,
+    }
+    const granted = createPins({ remove: async () => removal })
     const answers = [false, true]
     t.equal(await granted.removeUnnamed('a', async () => answers.shift() ?? true, remove), false)
     t.equal(released, 1)
@@ -52,6 +59,12 @@ t.test(
       /was removed/,
     )
     t.equal(released, 2, 'the lease is released after a failure too')
+    ended = new Error('the lease has ended')
+    await t.rejects(
+      granted.removeUnnamed('b', async () => false, remove),
+      ended,
+      'a lease that ended on the way removes nothing',
+    )
   },
 )
 

@@ -20,7 +20,7 @@ import { spawnTied, type TiedProcess } from './tied-process.js'
 const run = promisify(execFile)
 
 /** Folder of the server's programs of the newest version that is installed; undefined for none. */
-function binaries(): string | undefined {
+export function binaries(): string | undefined {
   const root = '/usr/lib/postgresql'
   if (!existsSync(root)) return undefined
   const versions = readdirSync(root).sort((a, b) => Number(b) - Number(a))
@@ -46,7 +46,7 @@ function userIds(): { uid: number; gid: number } | undefined {
 }
 
 /** Prefix that runs a command as the user of the server. */
-function asServerUser(): string[] {
+export function asServerUser(): string[] {
   const ids = process.getuid?.() === 0 ? userIds() : undefined
   if (ids === undefined) return []
   return ['setpriv', `--reuid=${ids.uid}`, `--regid=${ids.gid}`, '--clear-groups', '--']
@@ -97,7 +97,8 @@ export async function startStandby(t: Teardown, primary: TestServer, at?: number
   return await serve(t, { root, dataDir, port: at })
 }
 
-function serverFolder(t: Teardown): string {
+/** Makes a folder of the user of a server; it goes with the test. */
+export function serverFolder(t: Teardown): string {
   const root = mkdtempSync(path.join(tmpdir(), 'fieldgate-pg-'))
   chmodSync(root, 0o700)
   const ids = process.getuid?.() === 0 ? userIds() : undefined
@@ -121,17 +122,7 @@ interface ServerPlace {
 async function serve(t: Teardown, { root, dataDir, port }: ServerPlace): Promise<TestServer> {
   const host = { host: '127.0.0.1', port: port ?? (await freePort()) }
   let running: TiedProcess | undefined
-  const admin = async <Row>(text: string, database = 'postgres'): Promise<Row[]> => {
-    const client = new pg.Client({ ...host, user: 'postgres', password: '', database, ssl: false })
-    client.on('error', () => undefined) // a server that is killed by the test
-    await client.connect()
-    try {
-      const answer: pg.QueryResult | pg.QueryResult[] = await client.query(text)
-      return (Array.isArray(answer) ? answer.at(-1) : answer)?.rows as Row[]
-    } finally {
-      await client.end()
-    }
-  }
+  const admin = adminOf(host)
   const start = async () => {
     // no fsync: a killed server loses nothing that the system still has
     const settings = [
@@ -170,6 +161,21 @@ async function serve(t: Teardown, { root, dataDir, port }: ServerPlace): Promise
   }
 }
 
+/** Returns what runs statements as the administrator, each time over a connection of its own. */
+export function adminOf(host: PostgresHost): TestServer['admin'] {
+  return async <Row>(text: string, database = 'postgres'): Promise<Row[]> => {
+    const client = new pg.Client({ ...host, user: 'postgres', password: '', database, ssl: false })
+    client.on('error', () => undefined) // a server that is killed by the test
+    await client.connect()
+    try {
+      const answer: pg.QueryResult | pg.QueryResult[] = await client.query(text)
+      return (Array.isArray(answer) ? answer.at(-1) : answer)?.rows as Row[]
+    } finally {
+      await client.end()
+    }
+  }
+}
+
 function blockUntil({ host, port }: PostgresHost, text: string, database: string): void {
   const argv = ['-h', host, '-p', String(port), '-U', 'postgres', '-Atqc', text, database]
   const psql = path.join(binaries() ?? '', 'psql')
@@ -179,7 +185,7 @@ function blockUntil({ host, port }: PostgresHost, text: string, database: string
 }
 
 /** Ids of the processes of a server: the first, and its children. */
-function processesOf(dataDir: string): number[] {
+export function processesOf(dataDir: string): number[] {
   const file = path.join(dataDir, 'postmaster.pid')
   if (!existsSync(file)) return []
   const first = Number(readFileSync(file, 'utf8').split('\n')[0])

@@ -1,9 +1,11 @@
 """OpenStack Swift with its S3 interface in one process, for tests.
 
-Usage: swift-server.py DIRECTORY [PORT]   Serves what the directory holds, at the port or at a free one. Prints the port of the S3 interface. Access key test:tester, secret testing.
+Usage: swift-server.py DIRECTORY [PORT] [--object-ring]   Serves what the directory holds, at the port or at a free one (0). Prints the port of the S3 interface. Access key test:tester, secret testing.
 
 Proxy, account, container and object server share an event loop. A ring of one device is written directly, and what
-Swift would keep in memcached is kept here.
+Swift would keep in memcached is kept here. With --object-ring there is no object server in this process: they are
+those of the file etc/object.ring.gz in the directory. An object server that hangs is waited for by 3 s, not
+10 s, and one that failed is asked again after 2 s, not 60 s: the tests strike another one by then.
 """
 
 import eventlet
@@ -21,8 +23,10 @@ from swift.common.middleware import memcache  # noqa: E402
 from swift.common.ring import RingData  # noqa: E402
 from swift.common.wsgi import SwiftHttpProtocol, loadapp  # noqa: E402
 
-KINDS = ("object", "container", "account")
-root = sys.argv[1]
+has_objects = "--object-ring" not in sys.argv
+words = [word for word in sys.argv[1:] if word != "--object-ring"]
+KINDS = ("object", "container", "account") if has_objects else ("container", "account")
+root = words[0]
 settings = os.path.join(root, "etc")
 os.makedirs(settings, exist_ok=True)
 os.makedirs(os.path.join(root, "node", "disk"), exist_ok=True)
@@ -126,6 +130,8 @@ pipeline = catch_errors cache s3api tempauth slo proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
+node_timeout = {10 if has_objects else 3}
+error_suppression_interval = {60 if has_objects else 2}
 [filter:catch_errors]
 use = egg:swift#catch_errors
 [filter:cache]
@@ -142,7 +148,7 @@ use = egg:swift#slo
 )
 for kind, socket in sockets.items():
     serve(kind, socket)
-front = listen(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+front = listen(("127.0.0.1", int(words[1]) if len(words) > 1 else 0))
 serve("proxy", front)
 print(front.getsockname()[1], flush=True)
 while True:

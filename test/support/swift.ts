@@ -26,10 +26,15 @@ export function withoutSwift(): string | false {
 
 const SERVER = path.join(import.meta.dirname, 'swift-server.py')
 
-/** Starts Swift over a folder of the test's; it ends with the test. */
-export async function startSwift(t: TestLike): Promise<Swift> {
+/**
+ * Starts Swift over a folder of the test's; it ends with the test.
+ *
+ * @param hasRing true: the folder holds `etc/object.ring.gz`, and object servers run elsewhere
+ */
+export async function startSwift(t: TestLike, hasRing = false): Promise<Swift> {
   const dir = t.testdir()
-  let { child, port } = await serve(dir)
+  const words = hasRing ? ['--object-ring'] : []
+  let { child, port } = await serve(dir, '0', words)
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGCONT')
@@ -45,14 +50,15 @@ export async function startSwift(t: TestLike): Promise<Swift> {
     },
     kill,
     async start() {
-      ;({ child, port } = await serve(dir, port))
+      ;({ child, port } = await serve(dir, port, words))
     },
   }
 }
 
-async function serve(dir: string, at?: string) {
-  const argv = at === undefined ? [] : [at]
-  const child = spawn('/usr/bin/python3', [SERVER, dir, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] })
+async function serve(dir: string, at: string, words: readonly string[]) {
+  const child = spawn('/usr/bin/python3', [SERVER, dir, at, ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const killAtExit = () => child.kill('SIGKILL')
   process.once('exit', killAtExit)
   child.once('exit', () => process.off('exit', killAtExit))

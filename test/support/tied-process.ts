@@ -4,6 +4,8 @@ import type { Readable } from 'node:stream'
 
 /** Command that ends with this process. */
 export interface TiedProcess {
+  /** of the command */
+  readonly pid: number
   readonly stdout: Readable
   /** Ends the command and all that it started. */
   end(): void
@@ -30,7 +32,8 @@ export function spawnTied(
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
   const [, stdout, stderr, tie] = child.stdio
-  if (stdout === null || stderr === null) throw new Error('the command has no pipes')
+  if (stdout === null || stderr === null || child.pid === undefined)
+    throw new Error('the command has no pipes')
   let told = ''
   stderr.on('data', (chunk) => {
     told = `${told}${chunk}`.slice(-TOLD)
@@ -38,5 +41,5 @@ export function spawnTied(
   const ended = once(child, 'exit').then(([code, signal]) =>
     code === 0 ? undefined : `ended with ${code ?? signal}: ${told}`,
   )
-  return { stdout, end: () => void tie?.destroy(), ended }
+  return { pid: child.pid, stdout, end: () => void tie?.destroy(), ended }
 }

@@ -33,11 +33,16 @@ export function startLoad(node, { table, random, writers, modelWriters = 0, sess
   const waiting = new Set()
   const modelOf = createModelBytes(MAX_MODEL_BYTES)
   let nextKey = 1
+  const lastMs = {}
+  const longestGapMs = {}
   load.acknowledge = (kind, beganMs) => {
+    const nowMs = performance.now()
+    longestGapMs[kind] = Math.round(Math.max(longestGapMs[kind] ?? 0, nowMs - (lastMs[kind] ?? nowMs)))
+    lastMs[kind] = nowMs
     for (const each of waiting) {
       if (each.kind !== kind || beganMs < each.sinceMs) continue
       waiting.delete(each)
-      each.resolve(performance.now())
+      each.resolve(nowMs)
     }
   }
   load.newKeys = (count) => {
@@ -64,7 +69,7 @@ export function startLoad(node, { table, random, writers, modelWriters = 0, sess
       calls: load.calls.filter(({ acked }) => acked > 0).length,
       rows: load.calls.reduce((sum, { acked, count }) => sum + (acked > 0 ? count : 0), 0),
       models: load.models.filter(({ id }) => id !== undefined).length,
-      ...{ sessions: load.sessions, refused: load.refused },
+      ...{ longestGapMs, sessions: load.sessions, refused: load.refused },
     }),
   })
 }

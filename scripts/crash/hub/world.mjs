@@ -4,17 +4,19 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { FLEET, LOADER, MODELS } from '../../api-paths.mjs'
 import { createOwner } from '../../owner.mjs'
-import { createNode, FAST, freePort, killNode, runVerb, startNode } from '../node.mjs'
+import { createNode, FAST, freePort, freezeNode, killNode, runVerb, startNode } from '../node.mjs'
 import { callHub, definitionOf } from './load.mjs'
-import { startPair } from './pair.mjs'
+import { noObjects, startObjects } from './objects.mjs'
+import { noPostgres, startPair } from './pair.mjs'
+import { noPatroni, startCluster } from './patroni.mjs'
 
 const { makeDatabase, ROLE } = await import('../../../test/support/postgres.ts')
-const { startSwift } = await import('../../../test/support/swift.ts')
-const { makeHub, noHub } = await import('../../../test/support/hub.ts')
+const { makeHub } = await import('../../../test/support/hub.ts')
 const { noHaproxy, startHaproxy } = await import('../../../test/support/haproxy.ts')
 
 /** Reason why this cannot run here; false when it can. */
-export const withoutEngines = () => noHub() || noHaproxy()
+export const withoutEngines = ({ stores, patroni }) =>
+  noPostgres() || (patroni === 1 && noPatroni()) || noObjects(stores) || noHaproxy()
 
 /** Table that the gateway and the simulated ones send. */
 export const SENT = 'crash_sent'
@@ -26,14 +28,16 @@ const GATEWAYS = 20
  * Engines, two processes of the program in the role of a hub behind haproxy, and a gateway that joined it.
  *
  * @param options.isSync false for the control: commits do not wait for the standby
+ * @param options.stores object servers, 1 or 3
+ * @param options.isPatroni true: Patroni runs the servers of PostgreSQL
  */
-export async function startWorld(workspace, { isSync }) {
+export async function startWorld(workspace, { isSync, stores, isPatroni }) {
   const owner = { ...createOwner(), testdir: () => path.join(workspace.dir, 'swift') }
   try {
-    const pair = await startPair({ isSync })
+    const pair = isPatroni ? await startCluster(owner) : await startPair({ isSync })
     owner.teardown(pair.remove)
-    const swift = await startSwift(owner)
-    const place = await prepareHub(owner, { pair, swift })
+    const objects = await startObjects(owner, stores)
+    const place = await prepareHub(owner, { pair, objects })
     await pair.waitForStandby()
     const { apiKey, secret } = JSON.parse(
       runVerb(workspace, ['hub', 'init', '--json', '--config', place.config, '--data-dir', place.verbsDir]),
@@ -47,17 +51,17 @@ export async function startWorld(workspace, { isSync }) {
     )
     const hub = { url, headers: { apikey: apiKey, secret } }
     await untilReady(hub)
-    return { pair, swift, processes, hub, end: owner.end }
+    return { pair, objects, processes, hub, end: owner.end }
   } catch (error) {
     await owner.end()
     throw error
   }
 }
 
-async function prepareHub(owner, { pair, swift }) {
+async function prepareHub(owner, { pair, objects }) {
   const database = await makeDatabase(pair.primary)
   const hosts = pair.hosts.map(({ host, port }) => `${host}:${port}`)
-  const place = await makeHub(owner, { postgres: pair.primary, swift }, { database })
+  const place = await makeHub(owner, { postgres: pair.primary, swift: objects }, { database })
   const settings = JSON.parse(readFileSync(place.config, 'utf8'))
   settings.hub.database = { hosts, name: database, user: ROLE, tls: 'off' }
   settings.server = { trustedProxies: ['127.0.0.1'] }
@@ -70,6 +74,8 @@ async function startProcess(owner, workspace, { dir, config, name }) {
   const node = { name, port, dataDir: path.join(dir, name), log: '', url: `http://127.0.0.1:${port}` }
   node.start = () => startNode(workspace, node, { argv: ['--config', config] })
   node.kill = (signal = 'SIGKILL') => killNode(node, signal)
+  node.freeze = () => freezeNode(node)
+  node.thaw = () => node.child.kill('SIGCONT')
   owner.teardown(() => node.kill())
   await node.start()
   return node

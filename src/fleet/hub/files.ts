@@ -68,17 +68,20 @@ export async function removeFile(deps: HubFilesDeps, sha256: string): Promise<Fl
  * @returns the number of removed files
  */
 export async function sweepFiles({ files, blobs, lease }: HubFilesDeps): Promise<number> {
-  const release = await lease.remove()
-  if (release === undefined) return 0
+  const removal = await lease.remove()
+  if (removal === undefined) return 0
   try {
     const named = new Set((await files.list()).map(({ sha256 }) => sha256))
     const unnamed: string[] = []
     for await (const sha256 of blobs.list()) if (!named.has(sha256)) unnamed.push(sha256)
     if (unnamed.length > FEW_FILES) return 0
-    for (const sha256 of unnamed) await blobs.remove(sha256)
+    for (const sha256 of unnamed) {
+      await removal.confirm()
+      await blobs.remove(sha256)
+    }
     return unnamed.length
   } finally {
-    await release()
+    await removal.release()
   }
 }
 

@@ -25,7 +25,7 @@ const LOOK_SHARE = 0.25
 
 /**
  * Runs tasks under leases of the database. A process that has a task keeps it while it lives: the others look now and
- * then, and take it over once its lease has ended.
+ * then, and take it over once its lease has ended. What a run writes after that is refused.
  */
 export function startLeaderTasks({ leases, log, tasks, wait = waitFor }: LeaderDeps): {
   stop(): Promise<void>
@@ -39,7 +39,7 @@ export function startLeaderTasks({ leases, log, tasks, wait = waitFor }: LeaderD
       let isOver = false
       for (let leftMs = 0; !signal.aborted && !isOver; leftMs -= RENEW_MS) {
         if (leftMs <= 0) {
-          await run()
+          await term.run(run)
           leftMs = everyMs
         }
         await wait(Math.min(RENEW_MS, leftMs), signal)

@@ -10,6 +10,7 @@ import type { Keyring } from '../../storage/keyring.js'
 import { createAllowanceRows } from '../../storage/postgres/access/allowances.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
 import { createByteLease } from '../../storage/postgres/leases/byte-lease.js'
+import { createFence, type Fence } from '../../storage/postgres/leases/fence.js'
 import { createLeases } from '../../storage/postgres/leases/lease.js'
 import type { PostgresState } from '../../storage/postgres/state.js'
 import type { Readers } from '../../worker/reader-pool.js'
@@ -57,7 +58,8 @@ export interface HubServices {
 export async function openHubServices(options: ServicesOptions): Promise<HubServices> {
   const { config, layout, log } = options
   const objects = openHubObjects(config, layout)
-  const db = openHubDatabase(config, log)
+  const fence = createFence(openHubDatabase(config, log))
+  const { db } = fence
   let opened: HubServices | undefined
   try {
     const { state, keyring } = await openHubState(db, config, layout)
@@ -68,7 +70,7 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
       timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
       nowUs: () => state.clock.nowUs(),
     })
-    opened = openParts({ ...options, objects, db, state, keyring, nodeId, datasets })
+    opened = openParts({ ...options, objects, fence, db, state, keyring, nodeId, datasets })
     await opened.search.maps.reload()
     return opened
   } catch (error) {
@@ -81,6 +83,8 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
 
 interface PartsOptions extends ServicesOptions {
   readonly objects: HubObjects
+  /** that of `db` */
+  readonly fence: Fence
   readonly db: PostgresDb
   readonly state: PostgresState
   readonly keyring: Keyring
@@ -89,14 +93,14 @@ interface PartsOptions extends ServicesOptions {
 }
 
 function openParts(options: PartsOptions): HubServices {
-  const { config, log, layout, objects, db, state, datasets } = options
+  const { config, log, layout, objects, fence, db, state, datasets } = options
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const { models, loading, feeds, search, fleet, files } = openRooms({ ...options, disk, timeZoneMin })
   const allowances = createAllowanceRows(db)
   const housekeeping = startHousekeeping(state, async () => true, log)
   const leader = startLeaderTasks({
-    leases: createLeases(db, { holder: randomUUID(), lastsMs: LEASE_MS }),
+    leases: createLeases(fence, { holder: randomUUID(), lastsMs: LEASE_MS }),
     log,
     tasks: [
       { name: 'sweep of files', everyMs: SWEEP_MS, run: () => sweepFiles(files) },

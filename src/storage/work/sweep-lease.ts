@@ -1,6 +1,18 @@
 /** Gives a lease back. */
 type Release = () => Promise<void>
 
+/** Right to remove bytes. */
+export interface Removal {
+  /**
+   * Makes sure that nobody else has got a lease since this one was granted. Call it right before each removal: a
+   * program that was frozen for the time of its lease finds out here.
+   *
+   * @throws AppError BUSY; nothing must be removed then
+   */
+  confirm(): Promise<void>
+  release: Release
+}
+
 /**
  * Decides between programs that remove unreferenced bytes and a backup that still needs them.
  *
@@ -14,11 +26,11 @@ export interface SweepLease {
   /** Keeps all bytes in place; waits until a running removal is over. */
   keep(): Promise<Release>
   /** Returns undefined while a backup runs: the bytes are removed by a later sweep. */
-  remove(): Promise<Release | undefined>
+  remove(): Promise<Removal | undefined>
 }
 
 /** Lease that is always granted, for databases that no other process can open. */
 export const FREE_LEASE: SweepLease = {
   keep: async () => async () => undefined,
-  remove: async () => async () => undefined,
+  remove: async () => ({ confirm: async () => undefined, release: async () => undefined }),
 }

@@ -76,6 +76,12 @@ t.test(
     const leave = async (text: string) => (await blobs.stage(sourceOf(Buffer.from(text)))).keep()
     await leave('left behind')
     t.equal(await sweepFiles({ ...deps, lease: { ...FREE_LEASE, remove: async () => undefined } }), 0)
+    const ended = {
+      confirm: () => Promise.reject(new Error('the lease has ended')),
+      release: async () => undefined,
+    }
+    const late = { ...deps, lease: { ...FREE_LEASE, remove: async () => ended } }
+    await t.rejects(sweepFiles(late), /the lease has ended/, 'nor by a process that was frozen meanwhile')
     t.equal(await sweepFiles(deps), 1)
     for (let n = 0; n < 11; n++) await leave(`of another database ${n}`)
     t.equal(await sweepFiles(deps), 0)

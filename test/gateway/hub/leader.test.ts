@@ -14,6 +14,7 @@ function fakeLeases(renews: boolean[]) {
         epoch: 1,
         renew: async () => renews.shift() ?? false,
         write: async () => undefined,
+        run: <T>(work: () => Promise<T>) => work(),
         end: async () => void facts.ended++,
       }
     },

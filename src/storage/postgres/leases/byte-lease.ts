@@ -17,7 +17,9 @@ export const BYTE_LEASE: ByteLeaseOptions = { lastsMs: 60_000, waitMs: 20_000 }
 const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended('fieldgate bytes', 0))`
 const INSERT = `INSERT INTO byte_lease (holder, is_removal, ends_at)
   VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 ms') ON CONFLICT (holder) DO NOTHING`
-const RENEW = `UPDATE byte_lease SET ends_at = clock_timestamp() + $2::bigint * interval '1 ms' WHERE holder = $1`
+/** A removal that has ended is over for good: another process may have got a lease since. */
+const RENEW = `UPDATE byte_lease SET ends_at = clock_timestamp() + $2::bigint * interval '1 ms'
+  WHERE holder = $1 AND (NOT is_removal OR ends_at > clock_timestamp())`
 /** Time between two looks for the end of a removal, ms. */
 const LOOK_MS = 200
 
@@ -27,7 +29,7 @@ const LOOK_MS = 200
  *
  * `keep` must be given back after the row that names the bytes was written, and before that write is acknowledged. It
  * then says whether a removal may have run meanwhile, which it can only where this process was frozen or cut off for
- * the whole time of a lease; the caller repeats its write.
+ * the whole time of a lease; the caller repeats its write. A removal is confirmed before each object that it takes.
  */
 export function createByteLease(
   db: PostgresDb,
@@ -52,6 +54,14 @@ export function createByteLease(
     timer.unref()
     return () => clearInterval(timer)
   }
+  const confirm = async (holder: string) => {
+    const renewed = await db.write(async (rows) => {
+      await rows.run(LOCK)
+      return await rows.run(RENEW, holder, lastsMs)
+    })
+    if (renewed === 0)
+      throw busy('The removal of unused bytes took too long, and writes may have begun meanwhile')
+  }
   return {
     async keep() {
       const holder = randomUUID()
@@ -70,9 +80,12 @@ export function createByteLease(
       const holder = randomUUID()
       if (!(await take(holder, true))) return undefined
       const stop = hold(holder)
-      return async () => {
-        stop()
-        await release(holder)
+      return {
+        confirm: () => confirm(holder),
+        async release() {
+          stop()
+          await release(holder)
+        },
       }
     },
   }

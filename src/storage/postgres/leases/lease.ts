@@ -1,4 +1,5 @@
-import type { Attempt, PostgresDb, Rows } from '../connection/database.js'
+import type { Attempt, Rows } from '../connection/database.js'
+import type { Fence } from './fence.js'
 
 /** Time during which one process does a task. */
 export interface Term {
@@ -17,6 +18,12 @@ export interface Term {
    * @returns undefined, and writes nothing, when the term is over
    */
   write<T>(work: (rows: Rows, attempt: Attempt) => Promise<T>): Promise<T | undefined>
+  /**
+   * Runs work of which every write to the database is such a transaction, whichever function makes it.
+   *
+   * @throws AppError BUSY of the first write after the term
+   */
+  run<T>(work: () => Promise<T>): Promise<T>
   /** Ends the term, so that another process need not wait for its end. */
   end(): Promise<void>
 }
@@ -46,7 +53,8 @@ const HOLD = `SELECT 1 FROM lease WHERE task = $1 AND epoch = $2 AND ends_at > c
 const END = 'UPDATE lease SET ends_at = clock_timestamp() WHERE task = $1 AND epoch = $2'
 
 /** Creates the leases. An advisory lock would not do: a frozen process keeps it for ever. */
-export function createLeases(db: PostgresDb, { holder, lastsMs }: LeaseOptions): Leases {
+export function createLeases(fence: Fence, { holder, lastsMs }: LeaseOptions): Leases {
+  const { db } = fence
   return {
     async begin(task) {
       const taken = await db.write(async (rows, { isRepeat }) => {
@@ -55,20 +63,25 @@ export function createLeases(db: PostgresDb, { holder, lastsMs }: LeaseOptions):
         const own = 'SELECT epoch FROM lease WHERE task = $1 AND holder = $2 AND ends_at > clock_timestamp()'
         return await rows.get<{ epoch: number }>(own, task, holder)
       })
-      return taken === undefined ? undefined : termOf(db, task, taken.epoch, lastsMs)
+      return taken === undefined ? undefined : termOf(fence, { task, epoch: taken.epoch, lastsMs })
     },
   }
 }
 
-function termOf(db: PostgresDb, task: string, epoch: number, lastsMs: number): Term {
+interface Taken {
+  readonly task: string
+  readonly epoch: number
+  readonly lastsMs: number
+}
+
+function termOf({ db, under }: Fence, { task, epoch, lastsMs }: Taken): Term {
+  const holds = async (rows: Rows) => (await rows.get(HOLD, task, epoch)) !== undefined
   return {
     epoch,
     renew: () => db.write(async (rows) => (await rows.run(RENEW, task, epoch, lastsMs)) > 0),
     write: (work) =>
-      db.write(async (rows, attempt) => {
-        const held = await rows.get(HOLD, task, epoch)
-        return held === undefined ? undefined : await work(rows, attempt)
-      }),
+      db.write(async (rows, attempt) => ((await holds(rows)) ? await work(rows, attempt) : undefined)),
+    run: (work) => under(holds, work),
     async end() {
       await db.write((rows) => rows.run(END, task, epoch))
     },

@@ -37,7 +37,8 @@ export function createSweepLease(file: string): SweepLease {
         if (isBusy(error)) return undefined
         throw lockFileFault(error, file)
       }
-      return async () => void db.close()
+      // the system keeps the lock for as long as this process lives
+      return { confirm: async () => undefined, release: async () => void db.close() }
     },
   }
 }

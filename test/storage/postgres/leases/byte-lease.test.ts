@@ -29,7 +29,7 @@ t.test('byte lease: a removal begins only while no process needs bytes', { skip 
   const end = await one.remove()
   t.ok(end)
   t.equal(await two.remove(), undefined, 'and one at a time')
-  await end?.()
+  await end?.release()
 })
 
 t.test(
@@ -41,7 +41,7 @@ t.test(
     const end = await one.remove()
     await rejectsWith(t, createByteLease(db(), { ...LONG, waitMs: 0 }).keep(), 'BUSY')
     const waiting = createByteLease(db(), LONG).keep()
-    await end?.()
+    await end?.release()
     await (await waiting)()
   },
 )
@@ -54,7 +54,20 @@ t.test('byte lease: a dead process keeps nobody out, and a frozen one learns of 
   const end = await createByteLease(db(), LONG).remove()
   t.ok(end, 'the lease has ended')
   await rejectsWith(t, frozen(), 'BUSY')
-  await end?.()
+  await end?.release()
+})
+
+t.test('byte lease: a removal that was frozen for its time takes nothing any more', { skip }, async (t) => {
+  const db = await open(t)
+  const shared = db()
+  const removal = await createByteLease(shared, LONG).remove()
+  await removal?.confirm()
+  await shared.write((rows) => rows.run(`UPDATE byte_lease SET ends_at = clock_timestamp()`)) // as time does
+  const release = await createByteLease(db(), { ...LONG, waitMs: 0 }).keep()
+  await rejectsWith(t, removal?.confirm() ?? Promise.resolve(), 'BUSY')
+  await release()
+  await rejectsWith(t, removal?.confirm() ?? Promise.resolve(), 'BUSY')
+  await removal?.release()
 })
 
 t.test('byte lease: one that ended without a removal was good', { skip }, async (t) => {

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { PostgresDb } from '../../../../src/storage/postgres/connection/database.js'
+import { createFence } from '../../../../src/storage/postgres/leases/fence.js'
 import { createLeases } from '../../../../src/storage/postgres/leases/lease.js'
 import { noPostgres } from '../../../support/postgres.js'
 import { postgresStates } from '../../../support/postgres-state.js'
+import { rejectsWith } from '../../../support/rejects-with.js'
 
 const skip = noPostgres()
 const LONG_MS = 60_000
@@ -15,8 +17,8 @@ t.test('leases: one process of a hub does a task at a time', { skip }, async (t)
     const other = (await another()).db
     return {
       db,
-      a: createLeases(db, { holder: 'a', lastsMs }),
-      b: createLeases(other, { holder: 'b', lastsMs }),
+      a: createLeases(createFence(db), { holder: 'a', lastsMs }),
+      b: createLeases(createFence(other), { holder: 'b', lastsMs }),
     }
   }
 
@@ -48,6 +50,25 @@ t.test('leases: one process of a hub does a task at a time', { skip }, async (t)
     t.equal(await next?.renew(), true, 'its end does not end the term of the other')
     t.equal(await next?.write((rows) => rows.run(`INSERT INTO meta VALUES ('by', 'next')`)), 1)
     t.match(await db.read.get(`SELECT value FROM meta WHERE name = 'by'`), { value: 'next' })
+  })
+
+  await t.test('all that the work of a term writes is refused after it', async (t) => {
+    const { db, b } = await both(t, LONG_MS)
+    const fence = createFence(db)
+    const term = await createLeases(fence, { holder: 'c', lastsMs: LONG_MS }).begin('sweep')
+    const note = (text: string) =>
+      fence.db.write((rows) => rows.run(`INSERT INTO meta VALUES ('note ' || $1, $1)`, text))
+    await term?.run(async () => {
+      await note('within')
+      await db.write((rows) => rows.run('UPDATE lease SET ends_at = clock_timestamp()')) // as time does
+      const next = await b.begin('sweep')
+      await rejectsWith(t, note('after'), 'BUSY')
+      await next?.end()
+      await rejectsWith(t, note('later'), 'BUSY')
+    })
+    await note('outside')
+    const notes = await db.read.all(`SELECT value FROM meta WHERE name LIKE 'note %' ORDER BY value`)
+    t.same(notes, [{ value: 'outside' }, { value: 'within' }])
   })
 
   await t.test('no term begins before a write of the one before it has ended', async (t) => {
@@ -82,7 +103,7 @@ async function until({ read }: PostgresDb, text: string): Promise<void> {
 
 t.test('leases: a lost answer to the beginning of a term', { skip }, async (t) => {
   const { db } = await (await postgresStates(t, (commits) => commits === 1))(t)
-  const leases = createLeases(db, { holder: 'a', lastsMs: LONG_MS })
+  const leases = createLeases(createFence(db), { holder: 'a', lastsMs: LONG_MS })
   t.equal((await leases.begin('sweep'))?.epoch, 1)
   t.equal(await leases.begin('sweep'), undefined)
 })

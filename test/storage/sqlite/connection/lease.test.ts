@@ -15,8 +15,8 @@ t.test('lease: many keep at once, and nobody removes meanwhile', async (t) => {
   t.equal(await lease.remove(), undefined)
   await second()
   const ended = await lease.remove()
-  t.type(ended, 'function')
-  await ended?.()
+  await ended?.confirm()
+  await ended?.release()
   t.equal(statSync(file).mode & 0o777, 0o600)
 })
 
@@ -26,11 +26,15 @@ t.test('lease: a file that is no database, or cannot be made, is an error and no
   })
   for (const action of ['keep', 'remove'] as const) {
     await t.rejects(
-      createSweepLease(path.join(dir, 'lease.db'))[action](),
+      createSweepLease(path.join(dir, 'lease.db'))[action]() as Promise<unknown>,
       /lease\.db is not a lock file/,
       action,
     )
-    await t.rejects(createSweepLease(path.join(dir, 'none/lease.db'))[action](), { code: 'ENOENT' }, action)
+    await t.rejects(
+      createSweepLease(path.join(dir, 'none/lease.db'))[action]() as Promise<unknown>,
+      { code: 'ENOENT' },
+      action,
+    )
   }
   t.notOk(existsSync(path.join(dir, 'none')))
 })

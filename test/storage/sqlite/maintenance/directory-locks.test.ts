@@ -43,5 +43,5 @@ t.test('sweepLease: a removal is refused while bytes are kept', async (t) => {
   await release()
   const removal = await lease.remove()
   t.ok(removal !== undefined)
-  await removal?.()
+  await removal?.release()
 })
