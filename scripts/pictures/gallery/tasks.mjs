@@ -110,10 +110,10 @@ const drag = (isLine) => async (page) => {
   return () => page.mouse.up()
 }
 
-/** Place of the map where the pointer can seize the line. */
+/** Place of the map where the pointer can seize the chosen route. */
 async function lineAt(page, box) {
-  for (let part = 0.3; part < 0.7; part += 0.004) {
-    const place = { x: box.x + box.width * part, y: box.y + box.height * 0.5 }
+  for (let part = 0.1; part < 0.9; part += 0.008) {
+    const place = { x: box.x + box.width * 0.4, y: box.y + box.height * part }
     await page.mouse.move(place.x, place.y)
     await page.waitForTimeout(15)
     if ((await page.locator('.grip').count()) > 0) return place

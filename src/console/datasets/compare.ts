@@ -32,7 +32,7 @@ export function compareForm(citations: readonly CitationInfo[]): HTMLElement {
     { class: 'stack', onsubmit },
     h(
       'div',
-      { class: 'grid' },
+      { class: 'grid wide' },
       field(t('compareA'), a),
       field(t('compareB'), b),
       field(t('compareKey'), key),

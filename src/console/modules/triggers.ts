@@ -1,5 +1,5 @@
 import { fill, h } from '../core/dom.js'
-import { formatNumber, formatTime, t, type Word } from '../core/i18n.js'
+import { formatHours, formatNumber, formatTime, t, type Word } from '../core/i18n.js'
 import { badge, button, confirmed, prose, showFault, type statusLine, table } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { type RunInfo, readRuns, readTriggers, type TriggerInfo, type TriggerOn } from './read.js'
@@ -115,7 +115,7 @@ function runTable(runs: readonly RunInfo[]): HTMLElement {
         formatTime(run.due),
         run.count > 1 && soft(t('standsFor', { n: formatNumber(run.count), until: formatTime(run.until) })),
       ),
-      run.seconds === null ? '–' : `${formatNumber(run.seconds)} s`,
+      run.seconds === null ? '–' : formatHours(run.seconds / 3600),
       run.exit_code ?? '–',
       saidOf(run),
     ]),

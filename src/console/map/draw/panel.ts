@@ -95,10 +95,12 @@ function areaInputs(tables: readonly TableInfo[]) {
         { id: 'drawn-tables' },
         drawn.map((value) => h('option', { value })),
       ),
-      field(t('drawName'), name),
       field(t('level'), level),
-      field(t('startTime'), start),
-      field(t('endTime'), end, t('endTimeHint')),
+      ...[
+        field(t('drawName'), name),
+        field(t('startTime'), start),
+        field(t('endTime'), end, t('endTimeHint')),
+      ].map(whole),
     ),
     /** proposes the time of the map, and a name that no earlier area has */
     begin() {
@@ -115,6 +117,12 @@ function areaInputs(tables: readonly TableInfo[]) {
       }
     },
   }
+}
+
+/** Gives a field the whole width of the panel. */
+function whole(element: HTMLElement): HTMLElement {
+  element.classList.add('whole')
+  return element
 }
 
 /** Chooses the theme of a table, and a time at which the area is there. */

@@ -4,6 +4,7 @@ import { badge, table } from '../../core/parts.js'
 import type { MapView } from '../map-view.js'
 import { type RouteFeature, riskColour } from '../state.js'
 import { pointAt, roadRows } from './along.js'
+import { noteText } from './note-text.js'
 
 /** Table of the roads of a route, one row for each name. A row under the pointer is marked on the map. */
 export function roadTable(features: readonly RouteFeature[], view: MapView): HTMLElement {
@@ -21,7 +22,8 @@ export function roadTable(features: readonly RouteFeature[], view: MapView): HTM
         'span',
         { class: 'prose' },
         name === '' ? h('span', { class: 'soft' }, t('unnamed')) : name,
-        notes.length > 0 && h('span', { class: 'soft small note' }, notes.join('; ')),
+        notes.length > 0 &&
+          h('span', { class: 'soft small note' }, notes.map((note) => noteText(note, t)).join('; ')),
       ),
       formatMetres(length),
       formatNumber(speed),
