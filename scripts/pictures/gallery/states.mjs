@@ -85,8 +85,8 @@ const stopWhileOpen = (address) => async (page) => {
     await page.waitForTimeout(1500)
     return
   }
-  const button = page.locator('main th .button').last()
-  if ((await button.count()) > 0) await button.click()
+  const refresh = page.locator('main form.row .button.plain')
+  if ((await refresh.count()) > 0) await refresh.first().click()
   await page.waitForTimeout(4000)
 }
 

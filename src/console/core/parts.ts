@@ -175,6 +175,11 @@ export function loaded(read: () => Promise<Child | Child[]>): HTMLElement {
   return box
 }
 
+/** A box that shows a placeholder until it is filled. */
+export function waitingBox(): HTMLElement {
+  return h('div', { class: 'stack' }, loadingBones())
+}
+
 /** Placeholder of what is being read. */
 export function loadingBones(): HTMLElement[] {
   return [h('span', { class: 'hidden-text' }, t('loading')), ...[80, 60, 70].map(bone)]

@@ -1,6 +1,15 @@
 import { fill, h } from '../core/dom.js'
 import { formatBytes, formatHours, formatNumber, t, type Word } from '../core/i18n.js'
-import { badge, button, confirmed, prose, showFault, type statusLine, table } from '../core/parts.js'
+import {
+  badge,
+  button,
+  confirmed,
+  prose,
+  showFault,
+  type statusLine,
+  table,
+  waitingBox,
+} from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { type FeedInfo, type FeedState, readFeeds } from './read.js'
 
@@ -15,7 +24,7 @@ const STATES: Record<FeedState, { word: Word; kind: string }> = {
 
 /** Feeds with what each is behind, and the buttons that let them go on, hold them and remove them. */
 export function feedList(status: ReturnType<typeof statusLine>) {
-  const element = h('div', { class: 'stack' })
+  const element = waitingBox()
   let shown = ''
   const refresh = async () => {
     try {

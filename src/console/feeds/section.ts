@@ -1,6 +1,6 @@
 import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
-import { faultNotice, statusLine } from '../core/parts.js'
+import { faultNotice, statusLine, waitingBox } from '../core/parts.js'
 import { readTables } from '../core/tables.js'
 import { feedList } from './list.js'
 import { readFeedUpstreams } from './read.js'
@@ -10,7 +10,7 @@ import { feedUpstreamTable, newFeed, newFeedUpstream } from './upstreams.js'
 export function feedSection() {
   const status = statusLine()
   const feeds = feedList(status)
-  const setup = h('div', { class: 'stack' })
+  const setup = waitingBox()
   const showSetup = async () => {
     try {
       const upstreams = await readFeedUpstreams()

@@ -11,6 +11,7 @@ import {
   showFault,
   statusLine,
   table,
+  waitingBox,
 } from '../core/parts.js'
 import { call, isFault } from '../core/rpc.js'
 import type { Membership, ProfileItem } from './read.js'
@@ -33,7 +34,7 @@ const ITEMS: Record<ProfileItem['state'], { word: Word; kind: string }> = {
 /** Membership of this gateway: what it is, a form to join, and the button to leave. */
 export function membershipSection() {
   const status = statusLine()
-  const box = h('div', { class: 'stack' })
+  const box = waitingBox()
   const form = h('div', {})
   let shown = ''
   let formFor: boolean | undefined

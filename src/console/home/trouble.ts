@@ -1,6 +1,6 @@
 import { t } from '../core/i18n.js'
-import { request } from '../core/rpc.js'
 import { type FeedInfo, readFeeds } from '../feeds/read.js'
+import { readReadiness } from '../health/readiness.js'
 import { readOpenTransfers, type TransferInfo } from '../models/read.js'
 
 /** Trouble that needs a look, and the page that shows more of it. */
@@ -31,10 +31,7 @@ export async function readTrouble(): Promise<TroubleReport> {
 }
 
 async function partsInTrouble(): Promise<Trouble[]> {
-  const response = await request('/readyz')
-  const { parts } = (await response.json()) as {
-    parts: { part: string; isReady: boolean; isWarning?: boolean; reason?: string }[]
-  }
+  const { parts } = await readReadiness()
   return parts
     .filter(({ isReady, isWarning }) => !isReady || isWarning === true)
     .map(({ part, reason }) => ({ text: `${part}: ${reason ?? t('notReady')}`, href: '#/health' }))

@@ -1,6 +1,15 @@
 import { fill, h } from '../core/dom.js'
 import { formatHours, formatNumber, formatTime, t, type Word } from '../core/i18n.js'
-import { badge, button, confirmed, prose, showFault, type statusLine, table } from '../core/parts.js'
+import {
+  badge,
+  button,
+  confirmed,
+  prose,
+  showFault,
+  type statusLine,
+  table,
+  waitingBox,
+} from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { type RunInfo, readRuns, readTriggers, type TriggerInfo, type TriggerOn } from './read.js'
 
@@ -16,7 +25,7 @@ const STATES: Record<RunInfo['state'], { word: Word; kind: string }> = {
 
 /** Triggers with their next and last run, and the history of all. `refresh` reads both again. */
 export function triggerList(status: ReturnType<typeof statusLine>) {
-  const element = h('div', { class: 'stack' })
+  const element = waitingBox()
   let shown = ''
   const refresh = async () => {
     try {

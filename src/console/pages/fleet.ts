@@ -1,7 +1,7 @@
 import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
-import { badge, loaded, showFault, statusLine } from '../core/parts.js'
+import { badge, loaded, showFault, statusLine, waitingBox } from '../core/parts.js'
 import { call, isFault } from '../core/rpc.js'
 import { profileEditor, versionsView } from '../fleet/editor.js'
 import { gatewayList } from '../fleet/gateway-list.js'
@@ -45,7 +45,7 @@ export function fleetPage([what, name]: readonly string[]): Page {
 /** Gateways, tokens and profiles of this hub. A gateway that is none has the form of the first profile only. */
 function hubSection() {
   const status = statusLine()
-  const [tokens, token, profiles] = [h('div', { class: 'stack' }), h('div'), h('div')]
+  const [tokens, token, profiles] = [h('div', { class: 'stack' }), h('div'), waitingBox()]
   const list = gatewayList()
   const gateways = h('div', { class: 'stack', hidden: true }, h('h2', {}, t('hubGateways')), list.element)
   const fault = h('div')
@@ -69,6 +69,7 @@ function hubSection() {
       names = known
       shown = now
     } catch (error) {
+      if (shown === '') fill(profiles)
       shown = showFault(fault, error, shown, refresh)
     }
   }

@@ -1,7 +1,7 @@
 import { fill, h } from '../core/dom.js'
 import { formatBytes, formatNumber, formatTime, t, type Word } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
-import { badge, faultNotice, field, prose, select, table } from '../core/parts.js'
+import { badge, faultNotice, field, prose, select, table, waitingBox } from '../core/parts.js'
 import { request } from '../core/rpc.js'
 import { chartCard } from '../health/chart.js'
 import {
@@ -14,6 +14,7 @@ import {
   readSample,
   type Sample,
 } from '../health/figures.js'
+import { type Readiness, readReadiness } from '../health/readiness.js'
 
 const EVERY_MS = 3000
 const MINUTE_MS = 60_000
@@ -23,11 +24,6 @@ const RANGES: readonly (readonly [minutes: number, word: Word])[] = [
   [60, 'range60'],
   [1440, 'range1440'],
 ]
-
-interface Readiness {
-  status: string
-  parts: { part: string; isReady: boolean; isWarning?: boolean; reason?: string }[]
-}
 
 interface Chart {
   readonly word: Word
@@ -56,7 +52,7 @@ const CHARTS: readonly Chart[] = [
 
 /** Page of readiness by part, and of charts of a day. */
 export function healthPage(): Page {
-  const ready = h('div', { class: 'stack' })
+  const ready = waitingBox()
   const charts = h('div', { class: 'grid' })
   const range = select(
     RANGES.map(([minutes, word]) => [String(minutes), t(word)] as const),
@@ -68,8 +64,7 @@ export function healthPage(): Page {
   range.addEventListener('change', () => draw(false))
   const show = async () => {
     try {
-      const found = (await (await request('/readyz')).json()) as Readiness
-      fill(ready, readinessOf(found))
+      fill(ready, readinessOf(await readReadiness()))
       if (lastMs === undefined) {
         samples = await readHistory()
         if (samples.length < 5) range.value = '5' // a gateway that has just started

@@ -37,7 +37,7 @@ async function troubleNotices(): Promise<HTMLElement[]> {
     h('p', { class: 'notice bad' }, text, ' ', h('a', { href }, t('homeMore'))),
   )
   if (unread.length > 0)
-    notices.push(h('p', { class: 'notice warn' }, t('homeUnread', { parts: unread.join(', ') })))
+    notices.push(h('p', { class: 'notice warn' }, t('homeUnread', { parts: unread.join(t('listComma')) })))
   return notices.length > 0 ? notices : [h('p', { class: 'notice good' }, t('homeFine'))]
 }
 
@@ -54,11 +54,12 @@ async function here(): Promise<HTMLElement> {
     [t('navTables'), h('a', { href: '#/tables' }, numberText(tables?.length))],
     [t('homeWaiting'), h('a', { href: '#/outbox' }, numberText(waiting))],
     [t('metricDisk'), free === undefined ? '–' : formatBytes(free)],
-    [
-      t('homeDisk'),
-      days === undefined ? t('homeDiskUnknown') : t('days', { n: formatNumber(days, days < 10 ? 1 : 0) }),
-    ],
+    [t('homeDisk'), free === undefined ? '–' : days === undefined ? t('homeDiskUnknown') : daysText(days)],
   ])
+}
+
+function daysText(days: number): string {
+  return t('days', { n: formatNumber(days, days < 10 ? 1 : 0) })
 }
 
 function numberText(count: number | undefined): string {

@@ -1,7 +1,7 @@
 import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
-import { faultNotice, statusLine, table } from '../core/parts.js'
+import { faultNotice, statusLine, table, waitingBox } from '../core/parts.js'
 import { newTrigger } from '../modules/new-trigger.js'
 import { type ModuleInfo, readModules } from '../modules/read.js'
 import { triggerList } from '../modules/triggers.js'
@@ -12,7 +12,7 @@ const EVERY_MS = 2000
 export function modulesPage(): Page {
   const status = statusLine()
   const triggers = triggerList(status)
-  const installed = h('div', { class: 'stack' })
+  const installed = waitingBox()
   const form = h('div', { class: 'stack' })
   const showModules = async () => {
     try {

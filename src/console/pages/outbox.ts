@@ -1,7 +1,7 @@
 import { fill, h } from '../core/dom.js'
 import { formatBytes, formatTime, t, type Word } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
-import { badge, button, faultNotice, prose, showFault, statusLine, table } from '../core/parts.js'
+import { badge, button, faultNotice, prose, showFault, statusLine, table, waitingBox } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { feedSection } from '../feeds/section.js'
 import {
@@ -30,7 +30,7 @@ export function transferBadge(state: TransferInfo['state']): HTMLElement {
 
 /** Page of what goes to other gateways: models and tables. What moves is refreshed every two seconds. */
 export function outboxPage(): Page {
-  const upstreamBox = h('div', { class: 'stack' })
+  const upstreamBox = waitingBox()
   const status = statusLine()
   let upstreams: UpstreamInfo[] = []
   const transfers = transferList(status, () => upstreams)
@@ -70,7 +70,7 @@ export function outboxPage(): Page {
 
 /** Transfers with the buttons that retry and cancel them. An action that fails says so in the status line. */
 function transferList(status: ReturnType<typeof statusLine>, upstreams: () => readonly UpstreamInfo[]) {
-  const element = h('div', { class: 'stack' })
+  const element = waitingBox()
   let shown = ''
   const refresh = async () => {
     try {

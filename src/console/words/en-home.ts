@@ -6,7 +6,7 @@ export const EN_HOME = {
   homeNewest: 'Newest events',
   homeMore: 'Details',
   homeFine: 'Everything works: every part is ready, and nothing is refused.',
-  homeUnread: 'Not known, because it could not be read with this key: {parts}.',
+  homeUnread: 'The state of these could not be read: {parts}.',
   homeTransfer: 'Transfer {id} is not delivered: {reason}',
   homeFeed: 'Rows of {table} are not all delivered: {reason}',
   homeMaps: 'Maps',

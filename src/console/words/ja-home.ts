@@ -6,7 +6,7 @@ export const JA_HOME = {
   homeNewest: '最新のイベント',
   homeMore: '詳細',
   homeFine: '正常に動作しています。すべてのコンポーネントが利用可能で、拒否された送信はありません。',
-  homeUnread: 'このキーでは次の状態を確認できません: {parts}',
+  homeUnread: '次の状態を確認できませんでした: {parts}',
   homeTransfer: '転送 {id} が完了していません: {reason}',
   homeFeed: '{table} の行の一部が送信されていません: {reason}',
   homeMaps: '地図',
