@@ -78,6 +78,15 @@ t.test(
         },
       )
     })
+    await t.test('a reload without an answer: the reason, and a button', async () => {
+      await page.route('**/console/facts.json', (route) => route.abort('connectionrefused'))
+      await page.reload()
+      await page.getByText('The gateway cannot be reached').waitFor()
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.getByLabel('API key').waitFor()
+      await signIn(view, gateway.admin)
+    })
     await t.test('the gateway is back: the pages show what they read', async (t) => {
       await view.goTo('#/health')
       await page.getByRole('cell', { name: 'database' }).waitFor()

@@ -24,6 +24,11 @@ export function layoutFaults() {
       if (/auto|scroll|hidden/.test(getComputedStyle(box).overflowX)) return true
     return false
   }
+  const pen = document.createElement('canvas').getContext('2d')
+  const widthOf = (text, element) => {
+    pen.font = getComputedStyle(element).font
+    return pen.measureText(text).width
+  }
   const width = root.clientWidth
   if (root.scrollWidth > width) faults.push(`the page is ${root.scrollWidth} px wide, expected ${width}`)
   if ((document.querySelector('main')?.textContent ?? '').trim().length < 20) faults.push('the page is empty')
@@ -39,6 +44,13 @@ export function layoutFaults() {
       faults.push(`cut at the bottom: ${nameOf(element)}`)
     if (element.matches('.button, select') && isWider)
       faults.push(`wider than its control: ${nameOf(element)}`)
+    if (element.localName === 'select' && element.offsetWidth > 0) {
+      const text = element.selectedOptions[0]?.label ?? ''
+      const needed = Math.round(widthOf(text, element)) + 34 // its borders, paddings and arrow
+      // a name without blanks is data, and may be longer than any list
+      if (/[ \u3000-\u9fff]/.test(text) && needed > element.offsetWidth)
+        faults.push(`cut at the right by ${needed - element.offsetWidth} px: select “${text}”`)
+    }
     if (element.localName === 'button' && getComputedStyle(element).appearance !== 'none')
       faults.push(`a button with the browser's own look: ${nameOf(element)}`)
     const box = element.getBoundingClientRect()

@@ -114,6 +114,8 @@ export function table(
 
 /** Text of an error, with advice for a lost connection and a missing scope. */
 export function faultText(error: unknown): string {
+  // what browsers throw for a file or module that does not come
+  if (error instanceof TypeError && /fetch|load|import/i.test(error.message)) return t('networkFault')
   if (!isFault(error)) return `${t('failed')}: ${error instanceof Error ? error.message : String(error)}`
   if (error.faultName === 'NETWORK') return t('networkFault')
   if (error.faultName === 'FORBIDDEN') return t('forbiddenFault', { scope: String(error.data.scope ?? '') })

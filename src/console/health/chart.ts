@@ -52,6 +52,7 @@ function chart(points: readonly Point[], { fromMs, untilMs, print }: ChartParts,
   const times = [fromMs, (fromMs + untilMs) / 2, untilMs].map((atMs, at) =>
     svg('text', { x: x(atMs), y: HEIGHT - 5, 'text-anchor': ['start', 'middle', 'end'][at] }, timeText(atMs)),
   )
+  const last = points.at(-1) // a single sample is seen, too
   const lines = pieces(points).map((piece) =>
     svg('polyline', {
       class: 'line',
@@ -64,6 +65,7 @@ function chart(points: readonly Point[], { fromMs, untilMs, print }: ChartParts,
     [0, top / 2, top].flatMap(rule),
     times,
     lines,
+    last !== undefined && svg('circle', { class: 'dot', cx: x(last.atMs), cy: y(last.value), r: 3 }),
   )
 }
 

@@ -46,7 +46,7 @@ export const JA_EXCHANGE: Record<keyof typeof EN_EXCHANGE, string> = {
   directionUp: '送信',
   directionDown: '受信',
   behind: '未送信',
-  oldestAge: '最も古い行: {age} 前',
+  oldestAge: '最も古い行: {age}前',
   rate: '速度',
   timeLeft: '残り {time}',
   setAside: '拒否された行: {n}',

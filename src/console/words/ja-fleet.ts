@@ -60,7 +60,7 @@ export const JA_FLEET: Record<keyof typeof EN_FLEET, string> = {
   troubleOutdated: '最新のプロファイルが未適用',
   lastReport: '最終報告',
   neverReported: 'なし',
-  agoTime: '{age} 前',
+  agoTime: '{age}前',
   trouble: '問題',
   inOrder: '正常',
   silentSince: '{age} 報告なし',

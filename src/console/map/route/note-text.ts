@@ -1,4 +1,6 @@
-import type { Word } from '../../core/i18n.js'
+import type { Words } from '../../words/en.js'
+
+type Word = keyof Words
 
 /** Phrases of notes, as the map build writes them → their words. Longer ones come first. */
 const PHRASES: readonly (readonly [phrase: string, word: Word])[] = [
