@@ -8,6 +8,7 @@ const KIND = `// Kind of values.
 type Values = Float64Array
 const INFINITE = Number.POSITIVE_INFINITY
 const createValues = (length: number): Values => new Float64Array(length)
+const createShared = (length: number): Values => new Float64Array(new SharedArrayBuffer(length * 8))
 // End of kind.`
 
 const source = readFileSync(SOURCE, 'utf8')

@@ -254,6 +254,11 @@ const Routing = z.strictObject({
     .max(86_400)
     .default(600)
     .describe('length of the time slot that is prepared in advance for a theme in use, seconds'),
+  threads: count(
+    4,
+    'most threads that compute a profile of a large map, as far as there are cores; 1: the search thread alone',
+    64,
+  ),
   maxQueue: count(64, 'most searches that wait', 10_000),
   timeLimitMs: ms(30_000, 'longest time of a search, including its wait'),
 })

@@ -109,7 +109,7 @@ export function spawn(
   themeRows?: MessagePort,
 ): Worker {
   return startWorker(workerEntry, role, {
-    workerData: { role, config, layout, version, themeRows },
+    workerData: { role, config, layout, version, workerEntry, themeRows },
     transferList: themeRows === undefined ? [] : [themeRows],
     name: `fieldgate-${role}`,
     resourceLimits,

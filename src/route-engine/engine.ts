@@ -13,6 +13,7 @@ import type { Hierarchy } from '../routing/cch/hierarchy.js'
 import { createPotential } from '../routing/cch/potential.js'
 import { createPrepared, type Prepared } from '../routing/cch/prepared.js'
 import { createHierarchySearch, searchBytes } from '../routing/cch/search.js'
+import { type Helpers, startShared } from '../routing/cch/shared-customise.js'
 import type { Graph } from '../routing/graph/graph.js'
 import type { End, Weights } from '../routing/search/dijkstra.js'
 import { createDijkstraSearch, type LegSearch, type Potential } from '../routing/search/leg-search.js'
@@ -71,8 +72,12 @@ interface Entry {
   ready: { readonly prepared: Prepared; readonly search: LegSearch } | undefined
 }
 
-/** Creates an engine. Metrics live as long as the weights that they were computed from. */
-export function createEngine(): Engine {
+/**
+ * Creates an engine. Metrics live as long as the weights that they were computed from.
+ *
+ * @param helpers other threads that share large customisations
+ */
+export function createEngine(helpers?: Helpers): Engine {
   const entries = new WeakMap<Weights, Entry>()
   const states = new WeakMap<Graph, SearchState>()
   const prepareInTurn = createQueue()
@@ -88,7 +93,7 @@ export function createEngine(): Engine {
       const entry = entries.get(weights)
       if (entry === undefined || entry.ready !== undefined) return
       await prepareInTurn(async () => {
-        while (!advance(entry, SLICE_TRIANGLES, preparedFor)) {
+        while (!advance(entry, SLICE_TRIANGLES, preparedFor, helpers)) {
           await nextTurn()
           if (work !== undefined) throwIfCancelled(work)
         }
@@ -103,7 +108,7 @@ export function createEngine(): Engine {
     searchWith({ graph }, weights) {
       const entry = entries.get(weights)
       if (entry !== undefined) {
-        advance(entry, Number.POSITIVE_INFINITY, preparedFor)
+        advance(entry, Number.POSITIVE_INFINITY, preparedFor, helpers)
         if (entry.ready !== undefined) return entry.ready.search
       }
       let state = states.get(graph)
@@ -146,10 +151,11 @@ function advance(
   entry: Entry,
   maxWork: number,
   preparedFor: (weights: Weights) => Prepared | undefined,
+  helpers: Helpers | undefined,
 ): boolean {
   if (entry.ready !== undefined) return true
   if (entry.job === undefined) {
-    entry.job = begin(entry, preparedFor)
+    entry.job = begin(entry, preparedFor, helpers)
     entry.onBytes?.(metricBytes(entry.hierarchy, entry.kind) + searchBytes(entry.hierarchy))
   }
   if (!entry.job.advance(maxWork)) return false
@@ -160,7 +166,11 @@ function advance(
 }
 
 /** Begins to update the metric of the first base that differs little, or to customise from nothing. */
-function begin(entry: Entry, preparedFor: (weights: Weights) => Prepared | undefined): Customisation {
+function begin(
+  entry: Entry,
+  preparedFor: (weights: Weights) => Prepared | undefined,
+  helpers: Helpers | undefined,
+): Customisation {
   const { graph, hierarchy, weights, kind, bases } = entry
   entry.bases = []
   for (const weightsOfBase of bases) {
@@ -168,7 +178,8 @@ function begin(entry: Entry, preparedFor: (weights: Weights) => Prepared | undef
     const update = base && startUpdate(graph, hierarchy, weights, kind, base)
     if (update !== undefined) return update
   }
-  return startCustomisation(hierarchy, weights, kind)
+  const shared = helpers && startShared(hierarchy, weights, kind, helpers)
+  return shared ?? startCustomisation(hierarchy, weights, kind)
 }
 
 function preparedOf({ graph, hierarchy, weights, onBytes }: Entry, { metric }: Customisation): Prepared {

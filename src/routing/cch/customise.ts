@@ -14,7 +14,7 @@ export interface Customisation {
   /**
    * Processes about `maxWork` triangles, some 6 ns each.
    *
-   * @returns true when the metric is complete
+   * @returns true when the metric is complete; false with work left when other threads have to end theirs first
    */
   advance(maxWork: number): boolean
 }
@@ -63,6 +63,7 @@ export function startCustomisation(h: Hierarchy, weights: Weights, kind: Kind): 
   const metric = createMetric(h, kernels)
   const run: FullRun = {
     nextRank: 0,
+    endRank: h.nodeCount,
     arcAt: new Int32Array(h.depthCount),
     cursor: h.first.slice(),
     seenBy: new Int32Array(h.nodeCount).fill(-1),
@@ -71,7 +72,7 @@ export function startCustomisation(h: Hierarchy, weights: Weights, kind: Kind): 
     metric,
     advance(maxWork) {
       kernels.customiseSome(h, weights, metric, run, maxWork)
-      return run.nextRank === h.nodeCount
+      return run.nextRank === run.endRank
     },
   }
 }

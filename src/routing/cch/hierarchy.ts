@@ -37,6 +37,9 @@ export interface Hierarchy {
   readonly inputSlot: Uint16Array
 }
 
+/** What a customisation reads of a hierarchy. Its arrays are shared memory, which threads need not copy. */
+export type Contraction = Omit<Hierarchy, 'rank'>
+
 /**
  * Largest depth: a position among the arcs of a rank, doubled, fits 16 bits. Road networks have depths of
  * some hundreds.
@@ -167,8 +170,8 @@ function lowerEnds({ nodeCount, firstOut, head }: Topology, rank: Uint32Array): 
  * the tree paths from its lower neighbours up to x.
  */
 function countArcs(nodeCount: number, rows: Rows): { parent: Int32Array; first: Uint32Array } {
-  const parent = new Int32Array(nodeCount).fill(ROOT)
-  const first = new Uint32Array(nodeCount + 1)
+  const parent = shared(Int32Array, nodeCount).fill(ROOT)
+  const first = shared(Uint32Array, nodeCount + 1)
   const seenBy = new Int32Array(nodeCount).fill(-1)
   // checked once a rank: one rank adds at most `nodeCount` arcs, which only counts and takes no memory
   const maxArcs = nodeCount * MAX_ARCS_PER_NODE + MAX_SPARE_ARCS
@@ -224,10 +227,10 @@ function depths(parent: Int32Array): Uint16Array {
 /** Second pass: fills the arcs. Upper ends come in ascending rank, so the arcs of each rank are sorted. */
 function fillArcs(rows: Rows, parent: Int32Array, first: Uint32Array, depth: Uint16Array) {
   const nodeCount = parent.length
-  const headDepth = new Uint16Array(first[nodeCount]!)
+  const headDepth = shared(Uint16Array, first[nodeCount]!)
   const firstInput = countInputs(nodeCount, rows.lower)
-  const inputArc = new Uint32Array(rows.lower.length)
-  const inputSlot = new Uint16Array(rows.lower.length)
+  const inputArc = shared(Uint32Array, rows.lower.length)
+  const inputSlot = shared(Uint16Array, rows.lower.length)
   const free = first.slice()
   const freeInput = firstInput.slice()
   const seenBy = new Int32Array(nodeCount).fill(-1)
@@ -252,7 +255,7 @@ function fillArcs(rows: Rows, parent: Int32Array, first: Uint32Array, depth: Uin
 
 /** Returns rank → its first entry in `inputArc`. */
 function countInputs(nodeCount: number, lower: Uint32Array): Uint32Array {
-  const first = new Uint32Array(nodeCount + 1)
+  const first = shared(Uint32Array, nodeCount + 1)
   for (let i = 0; i < lower.length; i++) first[lower[i]! + 1]!++
   for (let v = 0; v < nodeCount; v++) first[v + 1]! += first[v]!
   return first
@@ -261,7 +264,7 @@ function countInputs(nodeCount: number, lower: Uint32Array): Uint32Array {
 /** Removes duplicates from the lower ranks, which two directions and parallel arcs cause. */
 function distinctLower({ first, lower }: Rows): { firstLower: Uint32Array; lower: Uint32Array } {
   const nodeCount = first.length - 1
-  const firstLower = new Uint32Array(nodeCount + 1)
+  const firstLower = shared(Uint32Array, nodeCount + 1)
   const seenBy = new Int32Array(nodeCount).fill(-1)
   let count = 0
   for (let x = 0; x < nodeCount; x++) {
@@ -273,5 +276,15 @@ function distinctLower({ first, lower }: Rows): { firstLower: Uint32Array; lower
     }
     firstLower[x + 1] = count
   }
-  return { firstLower, lower: lower.slice(0, count) }
+  const distinct = shared(Uint32Array, count)
+  distinct.set(lower.subarray(0, count))
+  return { firstLower, lower: distinct }
+}
+
+/** Creates an array of zeros in shared memory. */
+function shared<A extends Int32Array | Uint32Array | Uint16Array>(
+  type: { new (buffer: SharedArrayBuffer): A; readonly BYTES_PER_ELEMENT: number },
+  length: number,
+): A {
+  return new type(new SharedArrayBuffer(length * type.BYTES_PER_ELEMENT))
 }

@@ -1,5 +1,5 @@
 import type { Weights } from '../search/dijkstra.js'
-import type { Hierarchy } from './hierarchy.js'
+import type { Contraction, Hierarchy } from './hierarchy.js'
 import type { FullRun, Kernels, Labels, Metric, UpdateRun } from './metric.js'
 import { ROOT } from './tree.js'
 
@@ -9,12 +9,14 @@ type Values = Int32Array
 /** 12.4 weighted days: this cost and more count as "no path", and the sum of any two stays in 32 bits. */
 const INFINITE = 2 ** 30 - 1
 const createValues = (length: number): Values => new Int32Array(length)
+const createShared = (length: number): Values => new Int32Array(new SharedArrayBuffer(length * 4))
 // End of kind.
 
 /** Kernels for costs in milliseconds as Int32Array. */
 export const int32Kernels: Kernels<Values> = {
   infinite: INFINITE,
   createValues,
+  createShared,
   customiseSome,
   updateSome,
   climb,
@@ -36,18 +38,19 @@ export const int32Kernels: Kernels<Values> = {
  * deepest first, so `cursor[v]` always is the arc from v to x, and the arcs behind it lead to ranks above x.
  */
 function customiseSome(
-  h: Hierarchy,
+  h: Contraction,
   weights: Weights,
   metric: Metric<Values>,
   run: FullRun,
   maxWork: number,
-): void {
-  const { nodeCount, first, headDepth, parent, firstLower, lower } = h
+): number {
+  const { first, headDepth, parent, firstLower, lower } = h
   const { up, down } = metric
-  const { arcAt, cursor, seenBy } = run
+  const { arcAt, cursor, seenBy, endRank } = run
   // a slice ends between two ranks: it may exceed `maxWork` by the triangles of one rank
   let x = run.nextRank
-  for (let work = 0; x < nodeCount && work < maxWork; x++) {
+  let work = 0
+  for (; x < endRank && work < maxWork; x++) {
     work += readInput(h, weights, up, down, arcAt, x)
     seenBy[x] = x
     for (let at = firstLower[x]!, stop = firstLower[x + 1]!; at < stop; at++) {
@@ -64,6 +67,7 @@ function customiseSome(
     }
   }
   run.nextRank = x
+  return work
 }
 
 /**
@@ -132,7 +136,7 @@ function updateSome(
  * @returns number of arcs of x
  */
 function readInput(
-  h: Hierarchy,
+  h: Contraction,
   weights: Weights,
   up: Values,
   down: Values,

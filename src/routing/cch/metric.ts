@@ -1,5 +1,5 @@
 import type { Weights } from '../search/dijkstra.js'
-import type { Hierarchy } from './hierarchy.js'
+import type { Contraction, Hierarchy } from './hierarchy.js'
 
 /** Costs in milliseconds: 32-bit integers, or doubles where a path may cost more; see `chooseKind`. */
 export type Values = Int32Array | Float64Array
@@ -34,10 +34,12 @@ export interface Labels<V extends Values = Values> {
   highest: number
 }
 
-/** State of a full customisation. */
+/** State of a full customisation of a range of ranks. */
 export interface FullRun {
-  /** ranks below this are complete */
+  /** ranks of the range below this are complete */
   nextRank: number
+  /** end of the range, exclusive. What its ranks need is in it, or complete */
+  endRank: number
   /** depth → arc of the current rank with its upper end there */
   readonly arcAt: Int32Array
   /** rank → its arc to the next higher rank that will process it */
@@ -63,11 +65,14 @@ export interface Kernels<V extends Values = Values> {
   readonly infinite: number
   /** Creates an array of zeros. */
   createValues(length: number): V
+  /** Creates an array of zeros that threads can share. */
+  createShared(length: number): V
   /**
-   * Advances a full customisation by about `maxWork` triangles. Complete when `run.nextRank` is the number of
-   * nodes.
+   * Advances a full customisation by about `maxWork` triangles. Complete when `run.nextRank` is `run.endRank`.
+   *
+   * @returns triangles and arcs that were processed
    */
-  customiseSome(h: Hierarchy, weights: Weights, metric: Metric<V>, run: FullRun, maxWork: number): void
+  customiseSome(h: Contraction, weights: Weights, metric: Metric<V>, run: FullRun, maxWork: number): number
   /** Advances an update likewise; `metric` starts as a copy of the metric before the change. */
   updateSome(h: Hierarchy, weights: Weights, metric: Metric<V>, run: UpdateRun, maxWork: number): void
   /**
