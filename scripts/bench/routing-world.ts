@@ -6,6 +6,7 @@ import { dijkstra } from '../../src/api/routing/dijkstra.js'
 import { matrix } from '../../src/api/routing/matrix.js'
 import { type Config, loadConfig } from '../../src/config/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
+import { helperThreads } from '../../src/gateway/workers/helper-threads.js'
 import { createThemeReader } from '../../src/gateway/workers/theme-reader.js'
 import type { Polygon, Position } from '../../src/geo/types.js'
 import { searchCalls } from '../../src/route-engine/calls.js'
@@ -70,7 +71,8 @@ export interface World {
 export const LEVEL = 10
 
 export function openWorld(dataDir: string): World {
-  const loaded = loadConfig(null, {}, { dataDir })
+  // FIELDGATE_ROUTING__THREADS=1 measures one thread
+  const loaded = loadConfig(null, process.env, { dataDir })
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
   const { config } = loaded
   const layout = layoutOf(dataDir)
@@ -87,7 +89,7 @@ export function openWorld(dataDir: string): World {
       throw error
     },
   })
-  const engine = createEngine()
+  const engine = createEngine(helperThreads(config, path.resolve('dist/fieldgate.cjs')))
   const profiles = createProfiles(config, { themes, engine, prefetcher })
   const calls = searchCalls({ config, maps, themes, profiles, engine })
   const work = { cancel: new Int32Array(new SharedArrayBuffer(4)), emit: () => undefined }

@@ -1,24 +1,20 @@
 import { existsSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../../config/config.js'
 import type { DataLayout } from '../../files/layout.js'
-import { createLog } from '../../log.js'
 import { searchCalls } from '../../route-engine/calls.js'
 import { createEngine } from '../../route-engine/engine.js'
 import { createFetchedThemes } from '../../route-engine/fetched-themes.js'
-import { createHelpers } from '../../route-engine/helpers.js'
 import { openMaps } from '../../route-engine/maps.js'
 import { createPrefetcher } from '../../route-engine/prefetch.js'
 import { createProfiles } from '../../route-engine/profiles.js'
 import { openThemes } from '../../route-engine/themes.js'
-import type { Helpers } from '../../routing/cch/shared-customise.js'
 import { openDataReader } from '../../storage/sqlite/connection/data-db.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { serveWork } from '../../worker/host.js'
+import { helperThreads } from './helper-threads.js'
 import { yieldToMain } from './priority.js'
 import { askThemes } from './theme-port.js'
-import { startWorker } from './start.js'
 import { createThemeReader } from './theme-reader.js'
 
 /** Start data of the thread. */
@@ -36,7 +32,7 @@ interface SearchWorkerData {
  * answering.
  */
 export function runSearchWorker(port: MessagePort, data: SearchWorkerData): void {
-  const { config, layout, themeRows } = data
+  const { config, layout, workerEntry, themeRows } = data
   yieldToMain('search', config)
   offerNativeDir(layout.nativeDir)
   const maps = openMaps(config, layout)
@@ -46,34 +42,11 @@ export function runSearchWorker(port: MessagePort, data: SearchWorkerData): void
   })
   const { riskSlotS } = config.routing
   const prefetcher = createPrefetcher({ maps, themes, slotS: riskSlotS, onFault: rethrowLater })
-  const engine = createEngine(helpersOf(data))
+  const engine = createEngine(helperThreads(config, workerEntry))
   const profiles = createProfiles(config, { themes, engine, prefetcher })
   profiles.serve(maps)
   serveWork(port, searchCalls({ config, maps, themes, profiles, engine }), { isOverlapping: true })
 }
-
-/** Makes the threads that help this one, on cores that it leaves; undefined on a device with one core. */
-function helpersOf({ config, workerEntry }: SearchWorkerData): Helpers | undefined {
-  const threads = Math.min(config.routing.threads, availableParallelism()) - 1
-  if (threads < 1) return undefined
-  return createHelpers({
-    threads,
-    spawn: () =>
-      startWorker(workerEntry, 'customise', {
-        workerData: { role: 'customise', config },
-        name: 'fieldgate-customise',
-        resourceLimits: HELPER_LIMITS,
-      }),
-    onFault: (error) =>
-      createLog(config.log.level).warn(
-        { err: error },
-        'a thread that helps with profiles of routes has ended',
-      ),
-  })
-}
-
-/** A helper makes no objects but the message. */
-const HELPER_LIMITS = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16, stackSizeMb: 1 }
 
 /** Ends the thread with an error; the main thread logs it and starts the worker again at the next call. */
 function rethrowLater(error: unknown): void {
