@@ -49,6 +49,7 @@ t.test('console: a file that is dropped anywhere becomes a table with one click'
   t.equal(await page.getByLabel('Table name').inputValue(), 'Rain_2026')
   await page.getByRole('cell', { name: '10.1, 50' }).waitFor()
   t.equal(await page.getByRole('region', { name: 'First records' }).locator('tbody tr').count(), 20)
+  await page.locator('.small-map').scrollIntoViewIfNeeded() // the map library is loaded with it
   await page.locator('.small-map canvas').waitFor()
   t.same(await tableNames(gateway), [], 'nothing was made yet')
   await page.getByRole('button', { name: 'Create table and import' }).click()

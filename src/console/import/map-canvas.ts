@@ -8,6 +8,7 @@ import {
 import { t } from '../core/i18n.js'
 import { call, request } from '../core/rpc.js'
 import { isDark } from '../core/settings.js'
+import { whenIdle } from '../core/when-idle.js'
 import type { ServedMap } from '../map/state.js'
 import { mapStyle, PROTOCOL } from '../map/style.js'
 
@@ -43,7 +44,7 @@ export async function createMapCanvas(
   const map = new MapLibreMap({
     ...{
       container: box,
-      style: mapStyle(undefined, isDark()),
+      style: { version: 8, sources: {}, layers: [] },
       fadeDuration: 0,
       maxPitch: 0,
       dragRotate: false,
@@ -62,13 +63,20 @@ export async function createMapCanvas(
     const data = { type: 'FeatureCollection', features } as unknown as GeoJSON.FeatureCollection
     map.getSource<GeoJSONSource>(SOURCE)?.setData(data)
   }
-  map.on('style.load', () => {
-    addLayers(map)
-    draw()
-  })
+  const layers = layersInPieces(map, box)
+  const useBase = (near: ServedMap | undefined) => {
+    const style = mapStyle(near, isDark())
+    const ground = style.layers.filter(({ type }) => type === 'background')
+    map.setStyle({ ...style, layers: ground }, { diff: false })
+    map.once('style.load', () => {
+      map.addSource(SOURCE, { type: 'geojson', data: { type: 'FeatureCollection', features: [] } })
+      draw()
+      layers.add(style.layers)
+    })
+  }
   map.on('click', (event) => {
-    const layers = ['shown-point', 'shown-line', 'shown-area'].filter((id) => map.getLayer(id) !== undefined)
-    const [hit] = map.queryRenderedFeatures(event.point, { layers })
+    const hits = map.queryRenderedFeatures(event.point)
+    const hit = hits.find(({ source }) => source === SOURCE)
     if (typeof hit?.properties.position === 'number') onChosen?.(hit.properties.position)
   })
   return {
@@ -78,7 +86,7 @@ export async function createMapCanvas(
       const near = maps.find(
         ({ bbox }) => bbox[0] <= east && bbox[2] >= west && bbox[1] <= north && bbox[3] >= south,
       )
-      if (near?.name !== base) map.setStyle(mapStyle(near, isDark()), { diff: false })
+      if (near?.name !== base || map.getSource(SOURCE) === undefined) useBase(near)
       else draw()
       base = near?.name
       map.fitBounds([west, south, east, north], { padding: 24, maxZoom: 15, animate: false })
@@ -87,32 +95,94 @@ export async function createMapCanvas(
       chosen = positions
       draw()
     },
-    close: () => map.remove(),
+    close() {
+      layers.end()
+      map.remove()
+    },
   }
 }
 
-function addLayers(map: MapLibreMap): void {
-  const colour = isDark() ? '#5cc6dc' : '#0b6a80'
-  const paint = ['case', ['get', 'isChosen'], '#d9463c', colour] as unknown as string
-  if (map.getSource(SOURCE) === undefined)
-    map.addSource(SOURCE, { type: 'geojson', data: { type: 'FeatureCollection', features: [] } })
-  const is = (type: string) => ['==', ['geometry-type'], type] as unknown as boolean
-  map.addLayer({
-    ...{ id: 'shown-area', type: 'fill', source: SOURCE, filter: is('Polygon') },
-    paint: { 'fill-color': paint, 'fill-opacity': 0.3 },
-  })
-  map.addLayer({
-    ...{ id: 'shown-line', type: 'line', source: SOURCE },
-    filter: ['!=', ['geometry-type'], 'Point'],
-    paint: { 'line-color': paint, 'line-width': 2 },
-  })
-  map.addLayer({
-    ...{ id: 'shown-point', type: 'circle', source: SOURCE, filter: is('Point') },
-    paint: {
-      'circle-color': paint,
-      'circle-radius': 4,
-      'circle-stroke-width': 1,
-      'circle-stroke-color': '#ffffff',
+type Layers = ReturnType<typeof mapStyle>['layers']
+
+/**
+ * Adds layers kind by kind, each when the page is idle: each kind has programs that take long to make without a
+ * graphics card. Names, whose letters take longest, come when the map is pointed at or focused.
+ */
+function layersInPieces(map: MapLibreMap, box: HTMLElement) {
+  let run = 0
+  let names: Layers = []
+  const addNames = () => {
+    for (const layer of names) map.addLayer(layer, FIRST_SHOWN)
+    names = []
+  }
+  for (const event of ['pointerenter', 'focusin'] as const) box.addEventListener(event, addNames)
+  return {
+    add(layers: Layers) {
+      run++
+      names = []
+      const mine = run
+      const add = (pieces: readonly (() => void)[]) => {
+        const [piece, ...rest] = pieces
+        if (piece === undefined || mine !== run) return
+        piece()
+        void map.once('idle', () => whenIdle(() => add(rest)))
+      }
+      const ofKind = (kind: Layers[number]['type']) => () => {
+        for (const layer of layers) if (layer.type === kind) map.addLayer(layer, FIRST_SHOWN)
+      }
+      add([
+        ...shownLayers().map((kind) => () => {
+          for (const layer of kind) map.addLayer(layer)
+        }),
+        ofKind('fill'),
+        ofKind('line'),
+        () => {
+          names = layers.filter(({ type }) => type === 'symbol')
+          if (box.matches(':hover, :focus-within')) addNames()
+        },
+      ])
     },
-  })
+    end() {
+      run++
+    },
+  }
+}
+
+/** Lowest layer of what is shown. */
+const FIRST_SHOWN = 'shown-fill-0'
+
+/** Layers of what is shown, by kind. Those of chosen features are their own: a colour of each would be a program more. */
+function shownLayers(): Layers[] {
+  const both = (
+    filter: [string, unknown, string],
+    layerOf: (colour: string, same: { id: string; source: string; filter: boolean }) => Layers[number],
+  ): Layers =>
+    [false, true].map((isChosen) =>
+      layerOf(isChosen ? '#d9463c' : isDark() ? '#5cc6dc' : '#0b6a80', {
+        id: '',
+        source: SOURCE,
+        filter: ['all', filter, ['==', ['get', 'isChosen'], isChosen]] as unknown as boolean,
+      }),
+    )
+  const type = ['geometry-type']
+  const kinds = [
+    both(['==', type, 'Polygon'], (colour, same) => ({
+      ...{ ...same, type: 'fill' },
+      paint: { 'fill-color': colour, 'fill-opacity': 0.3, 'fill-antialias': false },
+    })),
+    both(['!=', type, 'Point'], (colour, same) => ({
+      ...{ ...same, type: 'line' },
+      paint: { 'line-color': colour, 'line-width': 2 },
+    })),
+    both(['==', type, 'Point'], (colour, same) => ({
+      ...{ ...same, type: 'circle' },
+      paint: {
+        'circle-color': colour,
+        'circle-radius': 4,
+        'circle-stroke-width': 1,
+        'circle-stroke-color': '#ffffff',
+      },
+    })),
+  ]
+  return kinds.map((kind) => kind.map((layer, at) => ({ ...layer, id: `shown-${layer.type}-${at}` })))
 }
