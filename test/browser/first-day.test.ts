@@ -96,7 +96,7 @@ async function drawRisk(t: Test, { page, goTo }: ConsolePage): Promise<void> {
   await page.getByText('The area is stored in the table drawn').waitFor()
   t.ok(await page.getByRole('checkbox', { name: 'drawn' }).first().isChecked())
   await page.getByText('Cells shown: 1').waitFor()
-  await page.getByText(/highest risk 10 → 0, exposure −100 %/).waitFor()
+  await page.getByText(/highest risk 10 → 0, exposure −100\s%/).waitFor()
 }
 
 async function cite(t: Test, { page, goTo }: ConsolePage): Promise<void> {

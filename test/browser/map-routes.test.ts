@@ -43,7 +43,7 @@ t.test(
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await signIn(view, gateway.admin)
     await goTo(`#/map?${ROUTE}&${FLOOD}&routes=2`)
-    await page.getByText(/highest risk 10 → 0, exposure −100 %/).waitFor()
+    await page.getByText(/highest risk 10 → 0, exposure −100\s%/).waitFor()
     await page.getByText(/^\d routes computed in [\d.,]+ ms$/).waitFor()
     const routes = page.getByRole('group', { name: 'Routes found' }).getByRole('button')
     await until('an alternative is there, too', async () => (await routes.count()) > 2)
@@ -234,5 +234,23 @@ t.test('map: a link without a view opens on its route', { skip }, async (t) => {
     .map(Number)
   t.same([lng.toFixed(3), lat.toFixed(3)], ['10.003', '50.003'], 'in the middle of the points')
   t.ok(zoom > 14.5, `closer than the whole map: ${zoom}`)
+  t.same(complaints, [])
+})
+
+t.test('map: a link without a view shows the whole route around risk', { skip }, async (t) => {
+  const gateway = await townGateway(t)
+  await addFlood(gateway)
+  // the flood leaves the rows north and south of it, which a low map does not show with the points
+  const view = await openConsole(await startBrowser(t), gateway.url, { height: 320 })
+  const { page, goTo, complaints } = view
+  await signIn(view, gateway.admin)
+  await goTo(`#/map?points=10,50.006;10.012,50.006&${FLOOD}`)
+  await page.getByText(/highest risk 10 → 0, exposure −100\s%/).waitFor()
+  await until('the map has moved to the route', () => {
+    const [, lat = 0] = (new URLSearchParams(page.url().split('?')[1]).get('view') ?? '')
+      .split(',')
+      .map(Number)
+    return Math.abs(lat - 50.006) > 0.002
+  })
   t.same(complaints, [])
 })

@@ -1,5 +1,5 @@
 // Pictures of every page of the console, of its states and of what users do there, and what is wrong with their layout.
-// npm run picture -- FOLDER [--map FILE.graph --centre LNG,LAT] [--only PART] [--variant 360-ja-dark] [--sheets]
+// npm run picture -- FOLDER [--map FILE.graph --centre=LNG,LAT] [--only PART] [--variant 360-ja-dark] [--sheets]
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'

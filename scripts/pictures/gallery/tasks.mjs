@@ -18,6 +18,7 @@ export function taskViews({ question, centre, folder }) {
     ['task-drop', '#/home', hold],
     ['task-import-shared', '#/import', chooseFile(`${folder}/shared.csv`, shared)],
     ['task-import-refused', '#/import', refused(`${folder}/shared.csv`, shared)],
+    ['task-import-done', '#/import', importNew(`${folder}/starts.csv`, shared)],
     [
       'task-import-broken',
       '#/import',
@@ -85,6 +86,15 @@ const refused = (file, lines) => async (page) => {
   await page.waitForTimeout(500)
   await page.locator('main form .button.main').last().click()
   await page.waitForTimeout(800)
+}
+
+/** Makes a table of a file whose records have a start and no end. */
+const importNew = (file, lines) => async (page) => {
+  await chooseFile(file, lines)(page)
+  await page.locator('input[name=data_name]').fill(`starts_${Date.now()}`)
+  await page.locator('main form .button.main').last().click()
+  await page.locator('main .notice.good').waitFor()
+  await page.waitForTimeout(1500)
 }
 
 const importInto = (file, lines) => async (page) => {

@@ -3,10 +3,8 @@ import { field, select } from '../../core/parts.js'
 import type { MapView } from '../map-view.js'
 import type { routePanel } from '../route/panel.js'
 import { mapState, type ServedMap } from '../state.js'
+import { boxOf, isInside, type Point } from './box.js'
 import { placeSearch } from './search.js'
-
-type Box = readonly [west: number, south: number, east: number, north: number]
-type Point = readonly [number, number]
 
 /** Part of the height and width of a route that is shown around it: a way around risk leaves the box of its ends. */
 const MARGIN = 0.25
@@ -25,7 +23,8 @@ export function baseMaps(
   }
   const first = firstMap(maps)
   take(first)
-  if (first !== undefined && mapState.camera === undefined) view.fit(boxOf(mapState.points) ?? first.bbox)
+  if (first !== undefined && mapState.camera === undefined)
+    view.fit(boxOf(mapState.points, MARGIN) ?? first.bbox)
   choice.addEventListener('change', () => {
     const chosen = maps.find(({ name }) => name === choice.value)
     take(chosen)
@@ -46,22 +45,4 @@ function firstMap(maps: readonly ServedMap[]): ServedMap | undefined {
   const named = maps.find(({ name }) => name === mapState.mapName)
   const place = mapState.camera?.center ?? mapState.points[0]
   return named ?? maps.find(({ bbox }) => place !== undefined && isInside(bbox, place)) ?? maps[0]
-}
-
-function isInside([west, south, east, north]: Box, [lng, lat]: Point): boolean {
-  return lng >= west && lng <= east && lat >= south && lat <= north
-}
-
-/** Box around points, with a margin; undefined without points. */
-function boxOf(points: readonly Point[]): Box | undefined {
-  if (points.length === 0) return undefined
-  const [lngs, lats] = [points.map(([lng]) => lng), points.map(([, lat]) => lat)]
-  const [west, south, east, north] = [
-    Math.min(...lngs),
-    Math.min(...lats),
-    Math.max(...lngs),
-    Math.max(...lats),
-  ]
-  const [x, y] = [(east - west) * MARGIN, (north - south) * MARGIN]
-  return [west - x, south - y, east + x, north + y]
 }

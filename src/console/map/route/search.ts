@@ -2,8 +2,9 @@ import { fill, h } from '../../core/dom.js'
 import { formatNumber, t } from '../../core/i18n.js'
 import { newest } from '../../core/newest.js'
 import { faultNotice } from '../../core/parts.js'
+import { boxOf, isInside } from '../base/box.js'
 import type { MapView } from '../map-view.js'
-import { mapState } from '../state.js'
+import { type FoundRoute, mapState } from '../state.js'
 import { routeAnswer } from './answer.js'
 import { findRoutes } from './question.js'
 
@@ -14,6 +15,7 @@ import { findRoutes } from './question.js'
  */
 export function routeSearch(view: MapView, onFound: () => void) {
   const answer = routeAnswer(view)
+  const showAll = firstView(view)
   const computed = h('p', { class: 'soft small computed' })
   const fault = h('div')
   const clear = () => {
@@ -28,6 +30,7 @@ export function routeSearch(view: MapView, onFound: () => void) {
       if (signal.aborted) return
       fill(fault)
       answer.show(routes, isLive)
+      showAll(routes)
       computed.textContent =
         searchMs === undefined ? '' : t('computedIn', { n: routes.length, ms: formatNumber(searchMs, 1) })
       if (!isLive) onFound()
@@ -43,5 +46,24 @@ export function routeSearch(view: MapView, onFound: () => void) {
     ...latest,
     choose: answer.choose,
     element: h('div', { class: 'stack' }, fault, answer.element, computed),
+  }
+}
+
+/**
+ * Shows all of the first routes where the address names no view: those around risk may leave the box of the
+ * points, on which the map opened.
+ */
+function firstView(view: MapView): (routes: readonly FoundRoute[]) => void {
+  let isOpen = mapState.camera === undefined && mapState.points.length > 1
+  return (routes) => {
+    if (!isOpen) return
+    isOpen = false
+    const places = routes.flatMap(({ route }) =>
+      route.features.flatMap(({ geometry }) => geometry.coordinates),
+    )
+    const box = boxOf(places, 0)
+    const seen = view.bounds()
+    if (box !== undefined && !(isInside(seen, [box[0], box[1]]) && isInside(seen, [box[2], box[3]])))
+      view.fit(box)
   }
 }
