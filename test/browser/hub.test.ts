@@ -35,7 +35,7 @@ t.test('console of a hub on engines: routes on the map, and the map of the fleet
   await signIn(view, admin)
 
   await goTo(`#/map?${ROUTE}&${FLOOD}`)
-  await page.getByText(/highest risk 10 → 0, exposure −100 %/).waitFor()
+  await page.getByText(/highest risk 10 → 0, exposure −100\s%/).waitFor()
   await page.getByRole('button', { name: /^Fastest/ }).click()
   await page.locator('.totals div', { hasText: 'Highest risk' }).getByText('10', { exact: true }).waitFor()
   await until('tiles of roads are drawn', async () => tiles.has(200))
