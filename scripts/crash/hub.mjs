@@ -57,7 +57,7 @@ try {
 async function run() {
   const token = await prepareLoad(hub)
   const gateway = await startMember(workspace, hub, token)
-  const fleet = startFleet(workspace, hub, { token, seed: flags.seed, drainS: isControl ? 15 : 120 })
+  const fleet = await startFleet(workspace, hub, { token, seed: flags.seed, drainS: isControl ? 15 : 120 })
   const { writers, modelWriters } = flags
   const load = startLoad(hub, { table: 'crash_rows', random, writers, modelWriters, session: true })
   const sent = startLoad(gateway, { table: SENT, random, writers: 1 })

@@ -70,7 +70,7 @@ export interface Answer {
  *
  * @returns status 200 for calls that reached their methods, 204 for notifications; 400 for text that is not
  *   JSON, 403 and 429 for a single call that was refused before its method ran, 507 for one that found the
- *   disk full. Other errors of methods are in the body alone.
+ *   disk full, 503 for one that found an engine of the hub away. Other errors of methods are in the body alone.
  * @see JSON-RPC 2.0 Specification, sections 4 to 6
  */
 export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise<Answer> {
@@ -178,7 +178,12 @@ async function callMethod<C>(
 }
 
 /** Errors of methods that a single call answers with their HTTP status: what is in front of it must see them. */
-const TRANSPORT_ERRORS: ReadonlySet<ErrorName> = new Set(['FORBIDDEN', 'DISK_FULL'])
+const TRANSPORT_ERRORS: ReadonlySet<ErrorName> = new Set([
+  'FORBIDDEN',
+  'DISK_FULL',
+  'DATABASE_UNAVAILABLE',
+  'OBJECTS_UNAVAILABLE',
+])
 
 async function answerOne<C>(
   value: unknown,

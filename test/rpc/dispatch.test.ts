@@ -54,6 +54,27 @@ t.test('dispatch: lacking a scope is 403 for a single call and 200 within a batc
   t.equal((await dispatch(bytes([request('admin-only')]), call)).status, 200)
 })
 
+t.test(
+  'dispatch: an engine of a hub that is away is 503 for a single call, with the time to wait',
+  async (t) => {
+    const away = (name: 'DATABASE_UNAVAILABLE' | 'OBJECTS_UNAVAILABLE') =>
+      defineMethod({
+        ...{ name, summary: '', scope: 'map:read', params: z.strictObject({}), result: z.unknown() },
+        handle() {
+          throw new AppError(name, { retryAfterS: 5 })
+        },
+      })
+    for (const name of ['DATABASE_UNAVAILABLE', 'OBJECTS_UNAVAILABLE'] as const) {
+      const methods = new Map([[name, away(name) as Method<unknown>]])
+      const { call } = dispatchOf({ api: { path: '/test', title: 'test', methods } })
+      const single = await dispatch(bytes(request(name)), call)
+      t.match(single, { status: 503, retryAfterS: 5 })
+      t.match(await parsed(single), { id: 1, error: { data: { name } } })
+      t.equal((await dispatch(bytes([request(name)]), call)).status, 200)
+    }
+  },
+)
+
 t.test('dispatch: each item of a batch is charged, at once and before any of them runs', async (t) => {
   const { call, seen } = dispatchOf()
   await dispatch(bytes(request('raw')), call)

@@ -13,16 +13,12 @@ export function noHaproxy(): string | false {
   return isThere ? false : 'skipped: haproxy is not installed (Debian: haproxy)'
 }
 
-/** Starts haproxy with the configuration of docs/hub.md in front of processes. @returns its address */
+/** Starts haproxy in front of processes, whose end it notices within a second. @returns its address */
 export async function startHaproxy(t: TestLike, urls: readonly string[]): Promise<string> {
   const port = await freePort()
   const servers = urls.map(
     (url, at) => `  server hub${at + 1} ${new URL(url).host} check inter 1s fastinter 200ms fall 3 rise 1`,
   )
-  // a folder of its own: a second `testdir` of a test empties the first
-  const folder = mkdtempSync(path.join(tmpdir(), 'fieldgate-haproxy-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const file = path.join(folder, 'haproxy.cfg')
   const lines = [
     ...['global', '  maxconn 1000', 'defaults', '  mode http', '  timeout connect 5s', '  timeout check 5s'],
     ...[
@@ -47,17 +43,26 @@ export async function startHaproxy(t: TestLike, urls: readonly string[]): Promis
       '',
     ],
   ]
-  writeFileSync(file, lines.join('\n'))
+  runHaproxy(t, lines.join('\n'))
+  return `http://127.0.0.1:${port}`
+}
+
+/** Runs haproxy with a configuration, until the test ends. */
+export function runHaproxy(t: TestLike, configuration: string): void {
+  // a folder of its own: a second `testdir` of a test empties the first
+  const folder = mkdtempSync(path.join(tmpdir(), 'fieldgate-haproxy-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const file = path.join(folder, 'haproxy.cfg')
+  writeFileSync(file, configuration)
   const running = spawnTied(['haproxy', '-f', file, '-db'], { cwd: '/', env: process.env })
   running.stdout.resume()
   t.teardown(async () => {
     running.end()
     await running.ended
   })
-  return `http://127.0.0.1:${port}`
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = net.createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

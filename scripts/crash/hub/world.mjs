@@ -112,8 +112,13 @@ export async function startMember(workspace, hub, token) {
   return gateway
 }
 
-/** Starts simulated gateways. @returns `stop`, which lets them send what is left and returns their result */
-export function startFleet(workspace, hub, { token, seed, drainS }) {
+/**
+ * Starts simulated gateways, which have joined when this comes back: joining is not repeated for as long as a
+ * fail-over may take.
+ *
+ * @returns `stop`, which lets them send what is left and returns their result
+ */
+export async function startFleet(workspace, hub, { token, seed, drainS }) {
   const keyFile = path.join(workspace.dir, 'fleet-key.json')
   writeFileSync(keyFile, JSON.stringify(hub.headers), { mode: 0o600 })
   const flags = {
@@ -130,12 +135,16 @@ export function startFleet(workspace, hub, { token, seed, drainS }) {
   child.stdout.on('data', (chunk) => {
     printed += chunk
   })
-  child.stderr.on('data', (chunk) => {
-    told = `${told}${chunk}`.slice(-4000)
-  })
+  const haveJoined = new Promise((resolve) =>
+    child.stderr.on('data', (chunk) => {
+      told = `${told}${chunk}`.slice(-4000)
+      if (told.includes('gateways are members')) resolve()
+    }),
+  )
   const killAtExit = () => child.kill()
   process.once('exit', killAtExit)
   const ended = once(child, 'exit')
+  await Promise.race([haveJoined, ended])
   return {
     async stop() {
       child.kill('SIGTERM')
