@@ -14,10 +14,10 @@ export { readOffer } from './offer-table.js'
 
 /** Methods that other nodes call: they send, ask and compare. */
 export const HUB_SYNC_METHODS: readonly Method<
-  Pick<SyncContext, 'caller' | 'signal' | 'feedReceiver' | 'feedGiver' | 'sumsAnswerer'>
->[] = [offerTable, askTable, tableSums]
+  Pick<SyncContext, 'caller' | 'signal' | 'feedReceiver' | 'feedGiver' | 'sumsAnswerer' | 'citationReceiver'>
+>[] = [offerTable, offerCitation, askTable, tableSums]
 
-/** Methods of what a node sends by itself, and of citations, which a hub on engines does not have. */
+/** Methods of what a node sends by itself, which a hub on engines does not have. */
 export const SENDER_METHODS: readonly Method<SyncContext>[] = [
   createUpstream,
   listUpstreams,
@@ -28,7 +28,6 @@ export const SENDER_METHODS: readonly Method<SyncContext>[] = [
   deleteFeed,
   verify,
   resend,
-  offerCitation,
 ]
 
 /** Methods of `/api/v2/sync/jsonrpc`. */

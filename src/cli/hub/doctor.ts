@@ -14,7 +14,7 @@ export function addHubDoctor(hub: Command, io: CliIo, deps: CliDeps): void {
   hub
     .command('doctor')
     .description(
-      'checks database, standby, clock, bucket and the maps of --data-dir, and that all models and files of profiles have their bytes; exit code 0 ok, 1 warning, 2 error',
+      'checks database, standby, clock, bucket and the maps of --data-dir, and that all models, citations and files of profiles have their bytes; exit code 0 ok, 1 warning, 2 error',
     )
     .option('--sizes', 'compares sizes alone, and reads no bytes')
     .action(async (_options, command: Command) => {

@@ -30,7 +30,7 @@ export type HubContext = BaseContext &
   MapContext &
   RoutingContext &
   Pick<DatasetContext, 'datasets'> &
-  Pick<SyncContext, 'feedReceiver' | 'feedGiver' | 'sumsAnswerer'>
+  Pick<SyncContext, 'feedReceiver' | 'feedGiver' | 'sumsAnswerer' | 'citationReceiver'>
 
 /** Every API of a hub, at the paths of a gateway. What a hub does not have is refused by name. */
 export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[] {

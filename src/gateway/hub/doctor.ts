@@ -6,6 +6,7 @@ import { type BlobStore, digestOf } from '../../files/blob-store.js'
 import type { DataLayout } from '../../files/layout.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
 import { requireMigrated } from '../../storage/postgres/connection/migrate.js'
+import { createCitationObjects } from '../../storage/postgres/feeds/citation-objects.js'
 import { MIGRATIONS } from '../../storage/postgres/schema/migrations.js'
 import type { PostgresState } from '../../storage/postgres/state.js'
 import { type HubObjects, openHubDatabase, openHubObjects } from './connect.js'
@@ -71,6 +72,9 @@ async function checkRows(options: ExamineOptions, db: PostgresDb, objects: HubOb
     }),
     await checked('models', () =>
       compareBytes(objects.store('models'), modelBytes(state), { ...compare, what: 'model' }),
+    ),
+    await checked('citations', () =>
+      compareBytes(objects.store('datasets'), citationBytes(db), { ...compare, what: 'citation' }),
     ),
     await checked('files', () =>
       compareBytes(objects.store('fleet'), fleetBytes(state), { ...compare, what: 'file of a profile' }),
@@ -163,6 +167,10 @@ async function* modelBytes({ models }: PostgresState): AsyncGenerator<NamedBytes
     after = page.at(-1)?.sha256 ?? after
     if (page.length < PAGE) return
   }
+}
+
+async function* citationBytes(db: PostgresDb): AsyncGenerator<NamedBytes[]> {
+  yield await createCitationObjects(db).after(0)
 }
 
 async function* fleetBytes({ fleetFiles }: PostgresState): AsyncGenerator<NamedBytes[]> {

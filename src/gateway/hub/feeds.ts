@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { SyncContext } from '../../api/sync/index.js'
 import type { Config } from '../../config/config.js'
+import { type CitationReceiver, createCitationReceiver } from '../../feeds/citations/receive.js'
 import { createFeedGiver, type FeedGiver } from '../../feeds/give/giver.js'
 import { createWaiting } from '../../feeds/give/waiting.js'
 import { createFeedReceiver, type FeedReceiver } from '../../feeds/receive/receiver.js'
@@ -14,6 +16,7 @@ import type { PostgresState } from '../../storage/postgres/state.js'
 import type { TableDefinition } from '../../storage/tables.js'
 import { pauseFor } from '../exchange/feed-sums.js'
 import { notOnHub } from './apis.js'
+import type { HubDatasets } from './datasets/datasets.js'
 import type { HubTables } from './tables.js'
 
 interface HubFeedsOptions {
@@ -24,14 +27,16 @@ interface HubFeedsOptions {
   readonly loading: HubTables
   readonly disk: DiskSpace
   readonly nodeId: string
+  readonly datasets: Pick<HubDatasets, 'copies'>
   readonly timeZoneMin: number
 }
 
 /** Feeds of a hub: it takes what gateways send, and gives what they ask for. It sends nothing by itself. */
 export interface HubFeeds {
-  readonly context: Pick<SyncContext, 'feedReceiver' | 'feedGiver' | 'sumsAnswerer'>
+  readonly context: Pick<SyncContext, 'feedReceiver' | 'feedGiver' | 'sumsAnswerer' | 'citationReceiver'>
   readonly receiver: FeedReceiver
   readonly giver: FeedGiver
+  readonly citations: CitationReceiver
   /** ends waiting requests */
   stop(): void
 }
@@ -51,11 +56,17 @@ export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
   const identity = createFeedIdentity(db, onFault)
   const digests = createTableDigests(loading.context)
   const { feedSenders: senders, askedFeeds: asked, feedResends: resends, clock } = state
+  const { valueBytes } = config.limits
+  const requireSpace = (bytes: number) => disk.require(bytes)
   const receiver = createFeedReceiver({
     ...{ inbox: createFeedInbox(loading.context), nodeId, senders, resends, asked, findTable },
-    valueBytes: config.limits.valueBytes,
     register: (definition: TableDefinition) => loader.register(definition),
-    requireSpace: (bytes: number) => disk.require(bytes),
+    ...{ valueBytes, requireSpace },
+  })
+  const citations = createCitationReceiver({
+    ...{ copies: options.datasets.copies, senders, nodeId, valueBytes, requireSpace },
+    newId: randomUUID,
+    nowUs: () => clock.nowUs(),
   })
   const waiting = createWaiting({
     // a table that was dropped meanwhile has another last change than any
@@ -74,7 +85,11 @@ export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
   return {
     receiver,
     giver,
-    context: { feedReceiver: receiver, feedGiver: giver, sumsAnswerer: createSumsAnswerer(sums) },
+    citations,
+    context: {
+      ...{ feedReceiver: receiver, feedGiver: giver, citationReceiver: citations },
+      sumsAnswerer: createSumsAnswerer(sums),
+    },
     stop: () => waiting.stop(),
   }
 }

@@ -86,7 +86,7 @@ export function createHubRoutes(options: HubRoutesOptions): Hono<HttpEnv> {
     ...{ calls, maxBytes: MAX_BATCH_BYTES, textBytesOf },
     limits: { idleMs: bodyIdleMs, totalMs: bodyMs },
     take: services.feeds.receiver.take,
-    takeCitation: async () => Promise.reject(notOnHub('citations of other nodes')),
+    takeCitation: services.feeds.citations.take,
     give: services.feeds.giver.next,
   })
   addStreamRoute(app, { calls, bodyIdleMs, receiveStream: services.loading.addStream })

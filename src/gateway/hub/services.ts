@@ -20,7 +20,7 @@ import type { ServicesOptions } from '../options.js'
 import { authStores } from '../sign-in.js'
 import type { HubContext } from './apis.js'
 import { type HubObjects, openHubDatabase, openHubObjects } from './connect.js'
-import { type HubDatasets, openHubDatasets } from './datasets.js'
+import { type HubDatasets, openHubDatasets } from './datasets/datasets.js'
 import { type HubFeeds, openHubFeeds } from './feeds.js'
 import { startLeaderTasks } from './leader.js'
 import { type HubModels, openHubModels } from './models.js'
@@ -66,7 +66,7 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
     await requireOwnBucket(objects, state.meta)
     const nodeId = await state.meta.claimNodeId(randomUUID())
     const datasets = await openHubDatasets({
-      ...{ objects, keyring, log, config, meta: state.meta },
+      ...{ objects, db, layout, keyring, log, config, meta: state.meta },
       timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
       nowUs: () => state.clock.nowUs(),
     })

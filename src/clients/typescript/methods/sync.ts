@@ -146,6 +146,28 @@ export interface SyncMethods {
       to_day: string
     }
   }
+  /** Called by another gateway before it sends a table: registers it here, and answers how far it is (scope sync:write) */
+  'sync.offer_table': {
+    params: {
+      /** node that sends */
+      node: string
+      /** id of a feed */
+      feed: string
+      /** id of the table there */
+      table: string
+      /** incarnation of the change numbers there: each restore begins a greater one */
+      epoch: number
+      /** change after which a feed begins that is new here */
+      start: number
+      definition: SentDefinition
+    }
+    result: {
+      /** node id of this gateway */
+      node: string
+      /** change after which the feed goes on */
+      cursor: number
+    }
+  }
   /** Called by another gateway before it sends a citation: answers how many of its rows are here (scope sync:write) */
   'sync.offer_citation': {
     params: {
@@ -178,28 +200,6 @@ export interface SyncMethods {
       rows: number
       /** the citation can be read here */
       complete: boolean
-    }
-  }
-  /** Called by another gateway before it sends a table: registers it here, and answers how far it is (scope sync:write) */
-  'sync.offer_table': {
-    params: {
-      /** node that sends */
-      node: string
-      /** id of a feed */
-      feed: string
-      /** id of the table there */
-      table: string
-      /** incarnation of the change numbers there: each restore begins a greater one */
-      epoch: number
-      /** change after which a feed begins that is new here */
-      start: number
-      definition: SentDefinition
-    }
-    result: {
-      /** node id of this gateway */
-      node: string
-      /** change after which the feed goes on */
-      cursor: number
     }
   }
   /** Called by another gateway before it asks for batches of a table: answers what the table is (scope sync:read) */

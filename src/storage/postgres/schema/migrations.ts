@@ -1,6 +1,7 @@
 import type { Migration } from '../connection/migrate.js'
 import { ACCESS_TABLES } from './access-tables.js'
 import { ALLOWANCE_TABLES, BYTE_LEASE_TABLES } from './byte-lease-tables.js'
+import { CITATION_TABLES } from './citation-tables.js'
 import { BUNDLE_TABLES, FEED_TABLES } from './feed-tables.js'
 import { FLEET_TABLES, MEMBER_TABLES, OVERVIEW_TABLES } from './fleet-tables.js'
 import { INBOX_TABLES } from './inbox-tables.js'
@@ -25,4 +26,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'allowances', statements: ALLOWANCE_TABLES },
   { name: 'inbox', statements: INBOX_TABLES },
   { name: 'fleet overview', statements: OVERVIEW_TABLES },
+  { name: 'citations', statements: CITATION_TABLES },
 ]
