@@ -25,6 +25,7 @@ const STATES: Record<string, (view: ConsolePage) => Promise<void>> = {
     const lines = Array.from({ length: 30 }, (_, n) => `g${n % 20},2026-01-01,${n},10.0${n},50`)
     await drop(view, 'rain.csv', `gauge,time,mm,lng,lat\n${lines.join('\n')}\n`)
     await view.page.locator('.preview tbody tr').first().waitFor()
+    await view.page.locator('.small-map').scrollIntoViewIfNeeded() // the map is made when it is seen
     await view.page.locator('.small-map canvas').waitFor()
   },
   async 'grid with filters'({ page, goTo }) {

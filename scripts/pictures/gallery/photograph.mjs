@@ -27,6 +27,11 @@ export async function photograph({ browser, gateway, views, variant, folder }) {
   const take = async (name, fullPage) => {
     const isMap = /(^|-)(map|drag)(-|$)/.test(name) && width > 900
     const file = path.join(folder, `${name}-${nameOf(variant)}.png`)
+    const map = page.locator('main .small-map:not([hidden])').first()
+    if (fullPage && (await map.count()) > 0) {
+      await map.scrollIntoViewIfNeeded() // it is made when it is seen
+      await page.waitForTimeout(1500)
+    }
     if (fullPage && !isMap) await page.evaluate(() => window.scrollTo(0, 0)) // what is sticky lies where it begins
     await page.screenshot({ path: file, fullPage: fullPage && !isMap })
     for (const fault of await page.evaluate(layoutFaults)) console.log(`${nameOf(variant)} ${name}: ${fault}`)
