@@ -62,11 +62,17 @@ async function run() {
   const load = startLoad(hub, { table: 'crash_rows', random, writers, modelWriters, session: true })
   const sent = startLoad(gateway, { table: SENT, random, writers: 1 })
   const untilMs = performance.now() + flags.seconds * 1000
+  const stops = []
   let kills = 0
   for (; kills < flags.kills && performance.now() < untilMs; kills++) {
     await sleep(flags.loadMs * (0.5 + random()))
     const kind = kinds[kills % kinds.length]
-    takenMs[kind].push(await strikes[kind]({ load, gateway }))
+    try {
+      takenMs[kind].push(await strikes[kind]({ load, gateway }))
+    } catch (error) {
+      stops.push(`strike ${kills + 1} (${kind}): ${error.message}`)
+      break // what was acknowledged until now is compared
+    }
     if (kills % 10 === 9) console.error(`${kills + 1} kills, ${JSON.stringify(load.facts())}`)
   }
   await Promise.all([load.stop(), sent.stop()])
@@ -80,7 +86,7 @@ async function run() {
   ]
   await gateway.kill('SIGTERM')
   const losses = [...results.flatMap((each) => each.faults), ...simulated.faults, ...load.faults]
-  const faults = [...sent.faults, ...(isControl ? [] : losses)]
+  const faults = [...stops, ...sent.faults, ...(isControl ? [] : losses)]
   if (isControl && losses.length === 0) faults.push('the control lost nothing, expected losses')
   const { rows, batches, rowsCompared, rowsReadBack } = simulated
   report(

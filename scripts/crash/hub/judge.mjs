@@ -16,21 +16,27 @@ const AGAIN_MS = 500
  * @returns numbers of rows and calls, and lines that say what is wrong
  */
 export async function judgeRows(hub, { table, calls }, origin) {
-  const found = await readValues(hub, table, { last: calls.at(-1)?.first ?? 0, origin })
+  const last = calls.reduce((most, { first, count }) => Math.max(most, first + count - 1), 0)
+  const found = await readValues(hub, table, { last, origin })
   const facts = { lost: 0, doubled: 0, torn: 0, refusedButThere: 0 }
+  const wrong = []
   for (const { first, count, acked, tried } of calls) {
     const values = Array.from({ length: count }, (_, at) => found.get(first + at) ?? [])
     const isThere = values.some(({ length }) => length > 0)
     if (acked === 0 && isThere) facts.refusedButThere++
-    facts.doubled += values.filter(({ length }) => length > 1).length
-    if (acked > 0) facts.lost += values.filter(([v]) => v === undefined || v < acked).length
+    const doubled = values.filter(({ length }) => length > 1).length
+    const lost = acked > 0 ? values.filter(([v]) => v === undefined || v < acked).length : 0
     const [[v] = []] = values
-    if (isThere && values.some(([other]) => other !== v || other > tried)) facts.torn++
+    const isTorn = isThere && values.some(([other]) => other !== v || other > tried)
+    if (isTorn) facts.torn++
+    facts.doubled += doubled
+    facts.lost += lost
+    if (isTorn || doubled > 0 || lost > 0) wrong.push({ first, count, acked, tried, values })
   }
   const faults = ['lost', 'doubled', 'torn']
     .filter((name) => facts[name] > 0)
     .map((name) => `${table}: ${facts[name]} rows or calls are ${name}`)
-  return { facts, faults }
+  return { facts, faults: [...faults, ...wrong.slice(0, 3).map((call) => JSON.stringify(call))] }
 }
 
 /** Reads the column `v` of all rows by pages of keys. @returns key → values found */

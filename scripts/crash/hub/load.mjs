@@ -7,6 +7,8 @@ const REFUSED_PAUSE_MS = 50
 /** Longest pause of a writer between two calls, ms. */
 const PAUSE_MS = 60
 const MAX_CALL_ROWS = 40
+/** Longest wait for an acknowledgement after a strike, ms. */
+const SILENT_MS = 300_000
 /** Share of the calls that override the rows of an earlier one. */
 const OVERRIDE_SHARE = 0.3
 /** Calls of a writer after which it opens another session. */
@@ -59,8 +61,25 @@ export function startLoad(node, { table, random, writers, modelWriters = 0, sess
     ...Array.from({ length: modelWriters }, () => writeModels(load, node, { random, modelOf })),
   ]
   return Object.assign(load, {
-    /** @returns time of the first acknowledgement of a call that began after this, as `performance.now()` */
-    next: (kind) => new Promise((resolve) => waiting.add({ kind, sinceMs: performance.now(), resolve })),
+    /**
+     * @returns time of the first acknowledgement of a call that began after this, as `performance.now()`
+     * @throws Error when there is none for minutes
+     */
+    async next(kind) {
+      let timer
+      const late = new Promise((_, reject) => {
+        const error = new Error(`found no acknowledgement of ${kind} within ${SILENT_MS} ms`)
+        timer = setTimeout(() => reject(error), SILENT_MS)
+      })
+      const acknowledged = new Promise((resolve) =>
+        waiting.add({ kind, sinceMs: performance.now(), resolve }),
+      )
+      try {
+        return await Promise.race([acknowledged, late])
+      } finally {
+        clearTimeout(timer)
+      }
+    },
     async stop() {
       load.isOver = true
       await Promise.all(running)
