@@ -44,20 +44,20 @@ const dataset = <T>(node: TestGateway, method: string, params: object): Promise<
   call<T>(node, API_PATHS.dataset, `dataset.${method}`, params)
 
 /** A hub and what the tests ask of its processes. */
-async function openHub(t: Test, engines: Engines, place?: HubPlace) {
-  const hub = place ?? (await makeHub(t, engines))
-  const { stdout } = await hubCli(hub, 'hub', 'init', '--json')
-  const admin = pairHeaders(JSON.parse(stdout))
+async function openHub(t: Test, engines: Engines, moved?: { place: HubPlace; admin: KeyPair }) {
+  const place = moved?.place ?? (await makeHub(t, engines))
+  const made = moved?.admin ?? JSON.parse((await hubCli(place, 'hub', 'init', '--json')).stdout)
+  const admin = pairHeaders(made)
   const ask = async <T>(process: HubProcess, method: string, params: object): Promise<T> => {
     const { body } = await hubCall(process, admin, API_PATHS.dataset, `dataset.${method}`, params)
     if (body.error !== undefined) throw new Error(`${method}: ${JSON.stringify(body.error)}`)
     return body.result as T
   }
   const makeKey = async (): Promise<KeyPair> => {
-    const made = await hubCli(hub, 'key', 'create', '--name', 'van', '--scope', 'sync:write', '--json')
+    const made = await hubCli(place, 'key', 'create', '--name', 'van', '--scope', 'sync:write', '--json')
     return JSON.parse(made.stdout) as KeyPair
   }
-  return { place: hub, ask, makeKey, admin }
+  return { place, ask, makeKey }
 }
 
 /** Makes an upstream of a gateway at an address of a hub. */
@@ -175,6 +175,57 @@ t.test('citations of gateways at a hub on engines', { skip }, async (t) => {
     }
     t.match(await offer(two), { result: { rows: 0, complete: false } })
   })
+
+  await t.test('hub: beside the datasets and citations that a move has brought', async (t) => {
+    const place = await makeHub(t, engines)
+    const from = path.join(place.dir, 'small')
+    const small = await startNode(t, from)
+    await dataset(small, 'create', { dataset_name: 'd', columns: [{ column_name: 'k', data_type: 'int' }] })
+    await dataset(small, 'record.put', { dataset_name: 'd', records: [[1], [2]] })
+    const old = await cite(small, 'old', 'd')
+    await small.gateway.stop()
+    const moved = await hubCli(place, 'hub', 'migrate', '--from', from)
+    t.equal(moved.code, 0, moved.stderr)
+    const { ask, makeKey } = await openHub(t, engines, { place, admin: small.admin })
+    const [one, two] = [await serveHub(t, place, 'one'), await serveHub(t, place, 'two')]
+    const van = await startNode(t, path.join(place.dir, 'van'))
+    await dataset(van, 'create', { dataset_name: 'd', columns: [{ column_name: 'k', data_type: 'int' }] })
+    await dataset(van, 'record.put', { dataset_name: 'd', records: [[7]] })
+    const fresh = await cite(van, 'fresh', 'd')
+    await connect(van, one.url, await makeKey())
+    await send(van, 'fresh')
+    await untilDelivered(van)
+    for (const hub of [one, two]) {
+      t.same(await ask(hub, 'record.get', { citation_label: 'old' }), [{ k: 1 }, { k: 2 }])
+      t.same(await ask(hub, 'record.get', { citation_label: 'fresh' }), [{ k: 7 }])
+      const cited = await ask(hub, 'citation.list', {})
+      t.match(cited, [{ long_form: old.long_form }, { long_form: fresh.long_form }])
+      t.match(await ask(hub, 'list', {}), [{ short_form: 'd' }])
+      t.same(await ask(hub, 'record.list', { dataset_label: 'd' }), [{ k: 1 }, { k: 2 }])
+      await t.rejects(ask(hub, 'record.put', { dataset_name: 'd', records: [[3]] }), /NOT_ON_HUB/)
+    }
+  })
+
+  await t.test(
+    'hub: without its object store a citation is not acknowledged, and sent on later',
+    async (t) => {
+      const { place, ask, makeKey } = await openHub(t, engines)
+      const [one, two] = [await serveHub(t, place, 'one'), await serveHub(t, place, 'two')]
+      const van = await startNode(t, path.join(place.dir, 'van'))
+      await dataset(van, 'create', { dataset_name: 'd', columns: [{ column_name: 'k', data_type: 'int' }] })
+      await dataset(van, 'record.put', { dataset_name: 'd', records: [[7]] })
+      await cite(van, 'c', 'd')
+      await connect(van, one.url, await makeKey())
+      await engines.swift.kill()
+      await send(van, 'c')
+      const waiting = await untilFeed(van, ({ last_error }) => last_error !== null)
+      t.match(waiting, { last_error: /object store|OBJECTS_UNAVAILABLE/i })
+      t.same(await ask(two, 'citation.list', {}), [])
+      await engines.swift.start()
+      await untilDelivered(van)
+      t.same(await ask(two, 'record.get', { citation_label: 'c' }), [{ k: 7 }])
+    },
+  )
 
   await t.test(
     'hub: a damaged object is named in the log, others are read; sent again it is mended',
