@@ -19,6 +19,7 @@ const ADDRESSES = [
   ...['#/outbox', '#/fleet', '#/fleet/profile/field', '#/sessions', '#/health', '#/api'],
   ...['#/api/routing.dijkstra', '#/help', '#/nowhere', '#/map'],
   '#/map?points=10,50.006;10.012,50.006&theme=flood:0,0,0,0,0,0,0,0,0,0,9&at=2026-01-01T10:30:00.000Z&routes=2',
+  '#/map?events=flood&records=brush&brush=2026-01-01T10:00:00.000Z/2026-01-01T10:40:00.000Z',
 ]
 
 async function layoutFaultsOf(): Promise<string> {

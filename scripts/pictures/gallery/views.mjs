@@ -92,6 +92,7 @@ async function popup(page) {
 }
 
 async function findPlace(page) {
+  await page.waitForTimeout(3000)
   const field = page.locator('input[type=search]').first()
   if ((await field.count()) === 0) return
   await field.fill('Porto')

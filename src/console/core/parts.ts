@@ -16,6 +16,12 @@ export function field(label: string, input: HTMLElement, hint?: string): HTMLEle
   )
 }
 
+/** Gives a field of a narrow grid the whole width. */
+export function whole(element: HTMLElement): HTMLElement {
+  element.classList.add('whole')
+  return element
+}
+
 /** A drop-down list. */
 export function select(
   options: readonly (readonly [value: string, label: string])[],

@@ -1,7 +1,7 @@
 import { h } from '../../core/dom.js'
 import { t } from '../../core/i18n.js'
 import { localText } from '../../core/inputs.js'
-import { field, statusLine } from '../../core/parts.js'
+import { field, statusLine, whole } from '../../core/parts.js'
 import { facts } from '../../core/session.js'
 import { type TableInfo, themeOf } from '../../core/tables.js'
 import { PRESETS } from '../curve.js'
@@ -117,12 +117,6 @@ function areaInputs(tables: readonly TableInfo[]) {
       }
     },
   }
-}
-
-/** Gives a field the whole width of the panel. */
-function whole(element: HTMLElement): HTMLElement {
-  element.classList.add('whole')
-  return element
 }
 
 /** Chooses the theme of a table, and a time at which the area is there. */

@@ -1,6 +1,6 @@
 import { fill, h } from '../../core/dom.js'
 import { t } from '../../core/i18n.js'
-import { button, field, select } from '../../core/parts.js'
+import { button, field, select, whole } from '../../core/parts.js'
 import type { TableInfo } from '../../core/tables.js'
 import { mapState, RECORD_TIMES } from '../state.js'
 import { labelOf } from './popup.js'
@@ -33,7 +33,7 @@ export function recordControls({ tables, onQuestion, onColour }: Controls) {
   const element = h(
     'div',
     { class: 'stack tight' },
-    h('div', { class: 'grid narrow' }, field(t('recordTimes'), times), field(t('colourBy'), colour)),
+    h('div', { class: 'grid narrow' }, whole(field(t('recordTimes'), times)), field(t('colourBy'), colour)),
     filter.element,
   )
   const refresh = () => {
