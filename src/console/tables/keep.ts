@@ -82,7 +82,7 @@ function formOf(name: string, rule: Retention | undefined, series: readonly stri
       field(t('keepMegabytes'), megabytes),
     ),
     h('div', { class: 'grid' }, thin.parts),
-    h('label', { class: 'row' }, unsent, t('keepUnsent')),
+    h('label', { class: 'check' }, unsent, t('keepUnsent')),
     h('div', { class: 'row' }, h('button', { class: 'button main' }, t('keepSave')), status.element),
   )
 }

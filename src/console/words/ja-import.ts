@@ -38,7 +38,7 @@ export const JA_IMPORT = {
   importNowhere: '{m} 件中 {n} 件のレコードに位置がありません。',
   ifShared: 'ファイル内でキーが重複する場合',
   ifSharedRefuse: 'インポートしない',
-  ifSkipStored: 'スキップ (ファイル内の重複は中止)',
+  ifSkipStored: 'スキップ (ファイル内重複は中止)',
   ifSkipAll: 'スキップ (ファイル内の重複も)',
   importHint: '数千件ずつ送信します。エラーが発生した回のレコードは 1 件も保存されません。',
   importStart: 'インポート',
