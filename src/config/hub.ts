@@ -92,6 +92,12 @@ const Bytes = z.strictObject({
 export const Hub = z.strictObject({
   database: Database.prefault({}),
   bytes: Bytes.prefault({}),
+  presign: z
+    .boolean()
+    .default(false)
+    .describe(
+      'true: callers who ask with ?redirect=yes get large models from the store itself, by a link that holds five minutes',
+    ),
   requireSync: z
     .boolean()
     .default(false)

@@ -108,8 +108,8 @@ export function documentResponse(
   return respond(requestId, status, all, JSON.stringify(body))
 }
 
-/** Makes a redirect. @param status 302, or 308 for a permanent one */
-export function redirectResponse(location: string, requestId: string, status: 302 | 308): Response {
+/** Makes a redirect. @param status 302 or 307, which keeps the method; 308 for a permanent one */
+export function redirectResponse(location: string, requestId: string, status: 302 | 307 | 308): Response {
   return respond(requestId, status, { Location: location }, null)
 }
 

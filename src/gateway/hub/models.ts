@@ -38,6 +38,9 @@ interface HubModelsOptions {
   readonly timeZoneMin: number
 }
 
+/** Time for which a link to bytes in the store holds, s: to begin a download, which may then take its time. */
+const LINK_S = 300
+
 /** The model store of a hub. */
 export interface HubModels {
   readonly context: ModelStoreContext & Pick<FlContext, 'announceUpload'>
@@ -91,7 +94,8 @@ export function openHubModels(options: HubModelsOptions): HubModels {
     async findFile(modelId) {
       const report = (sha256: string, reason: string) => quarantine(upkeep, sha256, reason)
       const file = await findModelFile(state.models, blobs, modelId, report)
-      return { ...file, findDelta: async () => undefined }
+      const presign = config.hub.presign ? () => blobs.presign(file.sha256, LINK_S) : undefined
+      return { ...file, findDelta: async () => undefined, presign }
     },
     findSignature: async (modelId) => ({
       bundle: await findSignature(state.models, modelId),

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import { AppError } from '../../errors.js'
 import { describeFound } from '../../messages/fault-text.js'
+import { redirectResponse } from '../answer.js'
 import { admit, type CallDeps, refusingFaults } from '../calls.js'
 import type { HttpContext, HttpEnv } from '../env.js'
 import { refuseOtherMethods } from '../refuse-methods.js'
@@ -13,7 +14,12 @@ export interface ModelDownload extends Downloadable {
    * none, or it would save too little.
    */
   findDelta(bases: readonly string[]): Promise<(Downloadable & { base: string }) | undefined>
+  /** Makes a link that gives the bytes to whoever has it, for some minutes; absent where there is none. */
+  readonly presign?: (() => Promise<string>) | undefined
 }
+
+/** Smaller files are sent from here: a second connection costs more than their bytes. */
+const MIN_REDIRECT_BYTES = 1024 * 1024
 
 /** Media type of a delta. Its `Delta-Base` names the file that it is applied to. @see RFC 3229 */
 const DELTA_MEDIA_TYPE = 'application/vnd.fieldgate.model-delta'
@@ -24,7 +30,8 @@ const MODEL_FILE_PATH = '/api/v2/model_store/models/:model_id/file'
 
 /**
  * Adds `GET …/models/<model_id>/file`: the bytes of a model, whole or a range. With `?bases=` and digests of files
- * that the caller has, the answer may be a delta to one of them.
+ * that the caller has, the answer may be a delta to one of them. With `?redirect=yes` it may be a redirect to the
+ * store that has the bytes.
  *
  * @param find @throws AppError UNKNOWN_MODEL, MODEL_DAMAGED
  */
@@ -42,6 +49,9 @@ export function addDownloadRoute<C>(
       const whole = await find(modelId)
       const delta = bases.length === 0 ? undefined : await whole.findDelta(bases)
       const sent = { caller, method: MODEL_FILE_PATH }
+      const isAsked = asksForRedirect(c) && c.req.method === 'GET' && whole.sizeBytes >= MIN_REDIRECT_BYTES
+      if (delta === undefined && isAsked && whole.presign !== undefined)
+        return redirectResponse(await whole.presign(), c.get('requestId'), 307)
       if (delta === undefined)
         return await sendFile(c, deps, { ...sent, file: whole, fileName: `${modelId}.dat` })
       const response = await sendFile(c, deps, { ...sent, file: delta, fileName: `${modelId}.delta` })
@@ -51,6 +61,20 @@ export function addDownloadRoute<C>(
     })
   })
   refuseOtherMethods(app, MODEL_FILE_PATH, 'GET, HEAD')
+}
+
+/**
+ * Returns whether the caller follows a redirect: one who does not would fail, and one who sends its credentials along
+ * would show them to the store. @throws AppError BAD_HTTP
+ */
+function asksForRedirect(c: HttpContext): boolean {
+  const text = c.req.query('redirect') ?? 'no'
+  if (text === 'yes' || text === 'no') return text === 'yes'
+  throw new AppError(
+    'BAD_HTTP',
+    {},
+    { message: `redirect: found ${describeFound(text)}, expected yes or no` },
+  )
 }
 
 /** Reads `bases`: digests, separated by commas. @throws AppError BAD_HTTP */

@@ -115,7 +115,7 @@ export function dataPaths(): Record<string, PathItem> {
     '/api/v2/model_store/models/{model_id}/file': {
       get: {
         ...operation('Model store', 'downloadModel', 'Bytes of a model, whole or a range of them'),
-        ...download('model_id'),
+        ...modelDownload(),
       },
     },
     '/api/v2/fleet/files/{sha256}': {
@@ -132,6 +132,18 @@ export function dataPaths(): Record<string, PathItem> {
       },
     },
     ...resumablePaths(),
+  }
+}
+
+/** Returns those of a model, which a hub on engines may redirect. */
+function modelDownload() {
+  const { parameters, responses } = download('model_id')
+  return {
+    parameters: [...parameters, queryParameter('redirect', { type: 'string', enum: ['yes', 'no'] })],
+    responses: {
+      ...responses,
+      307: { description: 'A link to the bytes, for five minutes: of a hub that has them in a store' },
+    },
   }
 }
 

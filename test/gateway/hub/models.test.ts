@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { MODEL_STORE_PATH } from '../../../src/gateway/apis.js'
 import { hubCall, hubCli, makeHub, noHub, serveHub, startEngines } from '../../support/hub.js'
@@ -19,14 +20,18 @@ t.test('hub: models come in at one process and are read at another', { skip }, a
     return sha256Of(new Uint8Array(await response.arrayBuffer()))
   }
 
-  await t.test('multipart', async (t) => {
-    const bytes = randomBytes(300_000)
+  const put = async (url: string, bytes: Uint8Array<ArrayBuffer>) => {
     const form = new FormData()
     form.set('data', JSON.stringify(DATA))
     form.set('file', new Blob([bytes]), 'model.dat')
-    const url = `${one.url}${MODEL_STORE_PATH}/upload/model_store.model.put`
-    const response = await fetch(url, { method: 'POST', headers: admin, body: form })
-    const { model_id } = (await response.json()) as { model_id: string }
+    const target = `${url}${MODEL_STORE_PATH}/upload/model_store.model.put`
+    const response = await fetch(target, { method: 'POST', headers: admin, body: form })
+    return ((await response.json()) as { model_id: string }).model_id
+  }
+
+  await t.test('multipart', async (t) => {
+    const bytes = randomBytes(300_000)
+    const model_id = await put(one.url, bytes)
     t.equal(await download(two.url, model_id), sha256Of(bytes))
     const range = await fetch(`${two.url}/api/v2/model_store/models/${model_id}/file`, {
       headers: { ...admin, Range: 'bytes=100-199' },
@@ -65,6 +70,44 @@ t.test('hub: models come in at one process and are read at another', { skip }, a
     const done = await patch(two.url, 0, 50_000)
     t.equal(done.status, 200)
     t.equal(await download(one.url, done.headers.get('x-model-id') ?? ''), sha256Of(bytes))
+  })
+
+  await t.test('hub.presign: a large model comes from the store, for who asks', async (t) => {
+    const settings = JSON.parse(readFileSync(place.config, 'utf8'))
+    const config = `${place.config}.presign.json`
+    writeFileSync(config, JSON.stringify({ ...settings, hub: { ...settings.hub, presign: true } }), {
+      mode: 0o600,
+    })
+    const signing = await serveHub(t, { ...place, config }, 'three')
+    const [large, small] = [randomBytes(1_200_000), randomBytes(1000)]
+    const [idOfLarge, idOfSmall] = [await put(one.url, large), await put(one.url, small)]
+    const ask = (url: string, id: string, query: string, method = 'GET', headers = admin) =>
+      fetch(`${url}/api/v2/model_store/models/${id}/file${query}`, { method, headers, redirect: 'manual' })
+    const answer = await ask(signing.url, idOfLarge, '?redirect=yes')
+    t.equal(answer.status, 307)
+    t.equal(answer.headers.get('cache-control'), 'no-store')
+    const link = answer.headers.get('location') ?? ''
+    const bytes = await fetch(link) // without credentials
+    t.equal(sha256Of(new Uint8Array(await bytes.arrayBuffer())), sha256Of(large))
+    const part = await fetch(link, { headers: { Range: 'bytes=5-9' } })
+    t.same(Buffer.from(await part.arrayBuffer()), large.subarray(5, 10))
+    const forged = await fetch(link.replace('X-Amz-Expires=300', 'X-Amz-Expires=30000'))
+    t.equal(forged.status, 403)
+    await forged.body?.cancel()
+    for (const [url, id, query, method, status] of [
+      [signing.url, idOfLarge, '', 'GET', 200],
+      [signing.url, idOfLarge, '?redirect=no', 'GET', 200],
+      [signing.url, idOfLarge, '?redirect=yes', 'HEAD', 200],
+      [signing.url, idOfSmall, '?redirect=yes', 'GET', 200],
+      [one.url, idOfLarge, '?redirect=yes', 'GET', 200],
+      [signing.url, idOfLarge, '?redirect=maybe', 'GET', 400],
+      [signing.url, 'nothing', '?redirect=yes', 'GET', 404],
+    ] as const) {
+      const other = await ask(url, id, query, method)
+      t.equal(other.status, status, `${method} ${query} ${status}`)
+      await other.body?.cancel()
+    }
+    t.equal((await ask(signing.url, idOfLarge, '?redirect=yes', 'GET', {})).status, 401)
   })
 
   await t.test('stores, and what goes further up', async (t) => {
