@@ -11,7 +11,7 @@ import { findCandidates, findCandidatesOrNowhere, type RowIds } from './candidat
 import { firstRowId } from './change-numbers.js'
 import { ROW_ID, tableSql } from './ddl.js'
 import { readableSql } from './origins.js'
-import { byIdsSql, byKeySql, type QueryPlan, windowSql } from './query.js'
+import { byIdsSql, byKeySql, firstOfWindowSql, type QueryPlan, windowSql } from './query.js'
 import { createSorter, takeSorted } from './sort.js'
 
 export type MatchRow = SelectedRow
@@ -127,8 +127,12 @@ export async function* matchesSorted(
     for (const [id, , ...row] of rows) sorter.add({ rowId: Number(id), keys: row })
   }
   const ids = await candidateIds(db, plan, pause)
+  const isFew = ids === undefined && offset + limit <= MOST_FIRST && hasNumberKeys(plan)
+  const pages = isFew
+    ? () => firstOfWindows(db, plan, { select: selectKeys, keys, most: offset + limit }, scanRows)
+    : () => keyPages(db, plan, ids, { select: selectKeys, scanRows })
   const scan = async () => {
-    for (const rows of keyPages(db, plan, ids, { select: selectKeys, scanRows })) {
+    for (const rows of pages()) {
       add(rows)
       await pause()
     }
@@ -146,6 +150,39 @@ export async function* matchesSorted(
     .safeIntegers()
   for (let page = await take(pageRows); page.length > 0; page = await take(pageRows))
     yield* readByIds<MatchRow>(read, page, (json) => [json], { maxRows: pageRows })
+}
+
+/** Most rows of a sorted reading of which each window gives its first ones alone. */
+const MOST_FIRST = 1000
+
+/** Returns true when all sort keys are small and compare in SQLite as they do here. */
+function hasNumberKeys({ table, order }: QueryPlan): boolean {
+  return order.every(({ column: name }) => {
+    const column = readableColumns(table).get(name)
+    return (
+      column !== undefined && !column.isEncrypted && /^(integer|float)$/.test(typeOf(column.udtName).kind)
+    )
+  })
+}
+
+/**
+ * Reads the keys of the rows of each window that may be among the first of all. What SQLite leaves out does not
+ * become a row of JavaScript: of 1,000,000 rows with one start time five are read in a tenth of the time.
+ */
+function* firstOfWindows(
+  db: Db,
+  plan: QueryPlan,
+  { select, keys, most }: { select: string; keys: readonly string[]; most: number },
+  scanRows: number,
+): Generator<MatchRow[]> {
+  const read = db
+    .prepare<unknown[], MatchRow>(firstOfWindowSql(plan, select, keys))
+    .raw()
+    .safeIntegers()
+  const { after: first, last } = idRange(db, plan)
+  const windowRows = scanRows * WINDOW_PAGES
+  for (let after = first; after < last; after += windowRows)
+    yield read.all(after, Math.min(last, after + windowRows), ...plan.params, most)
 }
 
 /** Reads the keys of all matching rows, page by page. @param ids rows that may match; undefined for all */
@@ -187,10 +224,8 @@ async function candidateIds(db: Db, plan: QueryPlan, pause: Pause): Promise<RowI
  * does not block the event loop.
  */
 function* readWindows(db: Db, plan: QueryPlan, select: string, pageRows: number): Generator<MatchRow[]> {
-  const newest = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${tableSql(plan.table)}`)
-  const { beforeId = Infinity, isFromEnd = false } = plan.query
-  const afterId = Math.max(plan.query.afterId ?? 0, firstRowId(db, plan.table) - 1)
-  const last = Math.min(newest, beforeId - 1)
+  const { isFromEnd = false } = plan.query
+  const { after: afterId, last } = idRange(db, plan)
   const read = db.prepare<unknown[], MatchRow>(windowSql(plan, select)).raw().safeIntegers()
   if (isFromEnd) {
     for (let until = last; until > afterId; until -= pageRows)
@@ -204,6 +239,13 @@ function* readWindows(db: Db, plan: QueryPlan, select: string, pageRows: number)
     after = isCut && lastRow !== undefined ? Number(lastRow[0]) : until
     yield rows
   }
+}
+
+/** Returns the ids between which the rows of a query lie: after one, up to another. */
+function idRange(db: Db, { table, query }: QueryPlan): { after: number; last: number } {
+  const newest = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${tableSql(table)}`)
+  const { afterId = 0, beforeId = Infinity } = query
+  return { after: Math.max(afterId, firstRowId(db, table) - 1), last: Math.min(newest, beforeId - 1) }
 }
 
 /** Returns the part of some ascending ids that lies between those a query names. */

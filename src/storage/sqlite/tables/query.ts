@@ -160,6 +160,21 @@ export function windowSql(plan: QueryPlan, select: string): string {
 }
 
 /**
+ * Returns SQL that reads the first rows of a window as `windowSql` does, in the order of the plan: numbers alone,
+ * whose order in SQLite is that of `compareStored`; null is the greatest. Bound: the ids, the plan's params, the
+ * number of rows.
+ *
+ * @param keys SQL of the sort keys
+ */
+export function firstOfWindowSql(plan: QueryPlan, select: string, keys: readonly string[]): string {
+  const terms = plan.order.map(({ isDescending }, at) =>
+    isDescending ? `${keys[at]} DESC NULLS FIRST` : `${keys[at]} ASC NULLS LAST`,
+  )
+  return `SELECT ${select} FROM ${tableSql(plan.table)} AS t NOT INDEXED
+    WHERE t.${ROW_ID} > ? AND t.${ROW_ID} <= ? AND ${plan.where} ORDER BY ${terms.join(', ')}, t.${ROW_ID} LIMIT ?`
+}
+
+/**
  * Returns SQL that reads the ids of rows with the plan's key values. Bound: the values, the number of rows.
  */
 export function byKeySql(plan: Pick<QueryPlan, 'table' | 'key'>): string {

@@ -313,6 +313,55 @@ t.test('readCells: the cells whose half-open time holds the instant', async (t) 
   t.same(levels, [0, 3, 4, 5, 6])
 })
 
+t.test(
+  'reader: the first rows of an order are those of all of it, over windows and among equal keys',
+  async (t) => {
+    const tables = openTables(':memory:', 1) // a window has ten rows
+    t.teardown(() => tables.data.close())
+    const columns = [
+      { name: 'k', udtName: 'int4' as const },
+      { name: 'level', udtName: 'int2' as const },
+      { name: 'value', udtName: 'float8' as const },
+    ]
+    const table = tables.register('x', columns, ['k'])
+    await tables.put(
+      table,
+      Array.from({ length: 95 }, (_, k) => {
+        const value = [null, 'NaN', 0.5, -1e300, 7][k % 5]
+        return feature(null, { k, level: k % 7 === 3 ? null : k % 3, value, start_datetime: hour(1) })
+      }),
+    )
+    const keys = async (query: TableQuery) =>
+      (await tables.read(table, query)).map(({ properties }) => properties.k)
+    const orders = [
+      'start_datetime',
+      '-start_datetime',
+      'level -value',
+      '-level value',
+      'value -k',
+      '-value level',
+    ]
+    for (const order of orders.map((each) => each.split(' '))) {
+      const all = await keys({ order })
+      t.equal(all.length, 95)
+      for (const [offset, limit] of [
+        [0, 5],
+        [8, 20],
+        [90, 30],
+      ] as const)
+        t.same(
+          await keys({ order, offset, limit }),
+          all.slice(offset, offset + limit),
+          `${order} from ${offset}`,
+        )
+      const conds = { and: [{ not: { is_null: ['value'] } }, { '<>': ['level', 1] }] }
+      const some = await keys({ order, conds })
+      t.ok(some.length > 20)
+      t.same(await keys({ order, conds, limit: 20 }), some.slice(0, 20), `${order} under a condition`)
+    }
+  },
+)
+
 t.test('reader: bytes sort as bytes, and the last rows of an area come in ascending order', async (t) => {
   const tables = openTables(':memory:', 2)
   t.teardown(() => tables.data.close())
