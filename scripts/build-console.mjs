@@ -13,6 +13,9 @@ const ICON = 'src/console/style/icon.svg'
 /** Libraries whose terms travel with the bundle. */
 const LIBRARIES = ['maplibre-gl', 'tus-js-client']
 
+/** Parts of the map library's style for controls that the console has not: most of that style is their icons. */
+const UNUSED_CONTROLS = /-(ctrl-)?(geolocate|user-location|globe|terrain|fullscreen|logo|compass)/
+
 export async function buildConsole() {
   mkdirSync(OUT, { recursive: true })
   // the worker of MapLibre GL is a module of its own, which the page starts by its name
@@ -30,6 +33,7 @@ export async function buildConsole() {
     target: ['chrome111', 'firefox115', 'safari16.4'],
     minify: true,
     metafile: true,
+    plugins: [{ name: 'used controls', setup: leaveOutControls }],
     legalComments: 'none',
     define: { __MAP_WORKER__: JSON.stringify(worker) },
     entryNames: '[name]-[hash]',
@@ -51,6 +55,21 @@ export async function buildConsole() {
     writeFileSync(path.join(OUT, `${file}.gz`), gzipSync(bytes, { level: 9 }))
   }
   moveIntoPlace()
+}
+
+/** Leaves out the rules of unused controls from the map library's style. */
+function leaveOutControls({ onLoad }) {
+  onLoad({ filter: /maplibre-gl\.css$/ }, ({ path: file }) => {
+    const css = readFileSync(file, 'utf8')
+    const contents = css.replace(/([^{}]+)\{[^{}]*\}/g, (rule, selectors) =>
+      selectors.split(',').every((selector) => UNUSED_CONTROLS.test(selector)) ? '' : rule,
+    )
+    if (contents.length > css.length / 2)
+      throw new Error(
+        `${file} has other rules than expected: ${contents.length} of ${css.length} bytes are left`,
+      )
+    return { contents, loader: 'css' }
+  })
 }
 
 /** The page goes last, when all that it names is there; what the page before named goes after that. */

@@ -74,10 +74,7 @@ t.test(
     t.equal(await tables.count(), 21)
 
     // one instant: the time moves to the first record, and the records follow it when it is moved
-    t.match(
-      await page.locator('.timeline .ends').textContent(),
-      /^1 Jan 2026.*2 Jan 2026|^Jan 1, 2026.*Jan 2, 2026/,
-    )
+    t.match(await page.locator('.timeline .ends').textContent(), /^1 Jan 2026, \d\d:\d\d2 Jan 2026, /)
     const time = page.getByRole('slider', { name: 'Time' })
     await time.focus()
     await page.keyboard.press('ArrowRight')

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import type { Route } from 'playwright-core'
 import t from 'tap'
 import { baseOf, createPlot } from '../support/base-maps.js'
 import { missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
@@ -150,3 +152,37 @@ t.test('console: a base map is drawn, and a place is found by its name', { skip 
   t.equal(await page.locator('.map-status .bad').count(), 0, 'the style is valid, and tiles come')
   t.same(complaints, [])
 })
+
+t.test(
+  'map: places, route and roads are there before the map library, whose fault can be tried again',
+  { skip },
+  async (t) => {
+    const gateway = await townGateway(t)
+    const view = await openConsole(await startBrowser(t), gateway.url)
+    const { page, goTo } = view
+    await signIn(view, gateway.admin)
+    const library = readdirSync('dist/console').find(
+      (file) => file.endsWith('.js') && statSync(path.join('dist/console', file)).size > 500_000,
+    )
+    const held: Route[] = []
+    await page.route(`**/${library}`, (route) => void held.push(route))
+    await goTo('#/map?points=10,50.006')
+    await page.getByLabel('Add a point').fill('10.012, 50.006')
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.locator('.totals').waitFor()
+    await page.getByRole('region', { name: 'Roads on the route' }).waitFor()
+    await page.getByText('Loading the map').waitFor()
+    t.equal(await page.locator('canvas').count(), 0)
+    await until('the library was asked for', () => held.length === 1)
+    await held[0]?.abort()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await until('the library was asked for once more', () => held.length === 2)
+    await held[1]?.continue()
+    await page.locator('.map-box canvas').waitFor()
+    t.equal(await page.locator('.map-loading').count(), 0)
+    t.equal(await page.locator('.pin-box').count(), 2, 'the map shows what was set before')
+    await page.locator('.pin-box').last().focus()
+    await page.keyboard.press('Delete')
+    await until('its pins work', async () => (await page.locator('.points li').count()) === 1)
+  },
+)

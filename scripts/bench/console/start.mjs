@@ -5,6 +5,8 @@ const BYTES_PER_S = 50_000
 /** Round trip that is added to each request, ms. */
 const LATENCY_MS = 100
 const TARGET_S = 4
+const START = '-8.645, 41.15'
+const GOAL = '-8.6, 41.165'
 
 /** @returns one row for each page, with an empty cache before the first */
 export async function measureStart(browser, world) {
@@ -22,9 +24,12 @@ export async function measureStart(browser, world) {
       uploadThroughput: BYTES_PER_S,
     })
     const rows = []
-    const measure = async (title, target, act) => {
-      bytes = 0
-      const startedAt = performance.now()
+    let startedAt = 0
+    const measure = async (title, target, act, { isFurther = false } = {}) => {
+      if (!isFurther) {
+        bytes = 0
+        startedAt = performance.now()
+      }
       await act()
       await answers(page)
       rows.push({ title, target, seconds: (performance.now() - startedAt) / 1000, kB: bytes / 1000 })
@@ -41,12 +46,25 @@ export async function measureStart(browser, world) {
     await measure('the overview is complete', undefined, async () => {
       await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' })
     })
-    await measure('map page takes input', undefined, async () => {
+    await measure('map page takes input', TARGET_S, async () => {
       await page.evaluate(() => {
         location.hash = '#/map'
       })
-      await page.getByLabel('Add a point').fill('-8.61, 41.15')
+      await page.getByLabel('Add a point').fill(START)
     })
+    const further = { isFurther: true } // counted from the opening of the page
+    await measure(
+      'its route is shown: figures and roads',
+      undefined,
+      async () => {
+        await page.getByRole('button', { name: 'Add', exact: true }).click()
+        await page.getByLabel('Add a point').fill(GOAL)
+        await page.getByRole('button', { name: 'Add', exact: true }).click()
+        await page.locator('.roads').waitFor()
+      },
+      further,
+    )
+    await measure('its map is there', undefined, () => page.locator('.map-box canvas').waitFor(), further)
     return rows
   } finally {
     await close()

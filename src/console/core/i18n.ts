@@ -1,5 +1,7 @@
 import { EN, type Words } from '../words/en.js'
 import { JA } from '../words/ja.js'
+import { momentText } from './moment.js'
+import { reasonText } from './reason.js'
 import { currentSettings } from './settings.js'
 import { withValues } from './with-values.js'
 
@@ -21,10 +23,12 @@ export function formatTime(value: string | number | { val: string } | null | und
   if (value === null || value === undefined) return '–'
   const date = new Date(typeof value === 'object' ? value.val : value)
   if (Number.isNaN(date.getTime())) return String(typeof value === 'object' ? value.val : value)
-  return new Intl.DateTimeFormat(currentSettings().language, {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-  }).format(date)
+  return momentText(date, currentSettings().language)
+}
+
+/** Reason of a failed attempt; empty for none. */
+export function formatReason(reason: string | null): string {
+  return reason === null ? '' : reasonText(reason, currentSettings().language)
 }
 
 /** `1.5 MB`, with powers of 1000; `–` for null. */

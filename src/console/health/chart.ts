@@ -1,6 +1,6 @@
 import { h, svg } from '../core/dom.js'
 import { t } from '../core/i18n.js'
-import { currentSettings } from '../core/settings.js'
+import { clockText } from '../core/moment.js'
 import type { Point } from './figures.js'
 
 interface ChartParts {
@@ -50,7 +50,11 @@ function chart(points: readonly Point[], { fromMs, untilMs, print }: ChartParts,
     svg('text', { x: LEFT - 6, y: y(value) + 4, 'text-anchor': 'end' }, print(value)),
   ]
   const times = [fromMs, (fromMs + untilMs) / 2, untilMs].map((atMs, at) =>
-    svg('text', { x: x(atMs), y: HEIGHT - 5, 'text-anchor': ['start', 'middle', 'end'][at] }, timeText(atMs)),
+    svg(
+      'text',
+      { x: x(atMs), y: HEIGHT - 5, 'text-anchor': ['start', 'middle', 'end'][at] },
+      clockText(atMs),
+    ),
   )
   const last = points.at(-1) // a single sample is seen, too
   const lines = pieces(points).map((piece) =>
@@ -89,10 +93,4 @@ function roundUp(value: number): number {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
   return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power
-}
-
-function timeText(ms: number): string {
-  return new Intl.DateTimeFormat(currentSettings().language, { hour: '2-digit', minute: '2-digit' }).format(
-    ms,
-  )
 }

@@ -1,4 +1,4 @@
-import { t } from '../core/i18n.js'
+import { formatReason, t } from '../core/i18n.js'
 import { type FeedInfo, readFeeds } from '../feeds/read.js'
 import { readReadiness } from '../health/readiness.js'
 import { readOpenTransfers, type TransferInfo } from '../models/read.js'
@@ -40,13 +40,13 @@ async function partsInTrouble(): Promise<Trouble[]> {
 /** A transfer that failed or was tried in vain. */
 function transferTrouble({ id, state, last_error }: TransferInfo): Trouble[] {
   if (state !== 'failed' && last_error === null) return []
-  const text = t('homeTransfer', { id, reason: last_error ?? t('failedState') })
+  const text = t('homeTransfer', { id, reason: formatReason(last_error) || t('failedState') })
   return [{ text, href: '#/outbox' }]
 }
 
 /** A feed that is stopped, set rows aside, or was tried in vain. */
 function feedTrouble({ table, state, last_error, set_aside }: FeedInfo): Trouble[] {
-  const reason = last_error ?? set_aside.last[0]?.reason
+  const reason = formatReason(last_error ?? set_aside.last[0]?.reason ?? null)
   if (state !== 'stopped' && set_aside.rows === 0 && last_error === null) return []
-  return [{ text: t('homeFeed', { table, reason: reason ?? state }), href: '#/outbox' }]
+  return [{ text: t('homeFeed', { table, reason: reason || state }), href: '#/outbox' }]
 }

@@ -6,8 +6,9 @@ import { type TableInfo, themesOf } from '../core/tables.js'
 import { baseMaps } from './base/choice.js'
 import { drawPanel } from './draw/panel.js'
 import { eventsPanel } from './events/panel.js'
+import { lateView } from './late-view.js'
 import { linkOf } from './link.js'
-import type { MapEvents, MapView } from './map-view.js'
+import type { MapEvents } from './map-view.js'
 import { riskPanel } from './risk-panel.js'
 import { routePanel } from './route/panel.js'
 import { mapState, type ServedMap } from './state.js'
@@ -24,8 +25,6 @@ interface MapParts {
 /** Part that answers the question of the page, at once or during a drag. */
 type Live = Record<'live' | 'now', () => void>
 
-type CreateView = (box: HTMLElement, events: MapEvents) => MapView
-
 /** State of the page, and the way to open it once more. */
 interface MapData {
   readonly maps: readonly ServedMap[]
@@ -35,14 +34,11 @@ interface MapData {
 }
 
 /** Creates the map and the panels that control it. @returns a function that ends all of it */
-export function showMap(
-  { box, panel, status }: MapParts,
-  create: CreateView,
-  { maps, tables, again }: MapData,
-): () => void {
+export function showMap({ box, panel, status }: MapParts, { maps, tables, again }: MapData): () => void {
   const themes = themesOf(tables)
   const keepAddress = addressKeeper()
-  const view = create(box, {
+  let isMapThere = false
+  const mapEvents: MapEvents = {
     onClick: (point) => route.points.add(point),
     takes: (point) => draw.take(point),
     onKey: (key) => draw.key(key),
@@ -53,13 +49,16 @@ export function showMap(
     line: seizedLine(() => route.points),
     recordAt: (index) => events.recordAt(index),
     onMoved() {
+      isMapThere = true
       risk.now()
       events.now()
       keepAddress()
     },
     onFault: (text) =>
       showFault(status, text, () => view.setMap(maps.find(({ name }) => name === mapState.mapName))),
-  })
+  }
+  // the map library is most of the console's bytes: it is loaded with this page only, after the panel
+  const view = lateView(box, mapEvents, async () => (await import('./view.js')).createMapView)
   const route = routePanel(
     view,
     keepAddress,
@@ -92,7 +91,9 @@ export function showMap(
   risk.element.append(draw.element)
   const events = eventsPanel(tables, view, chosenAnew)
   const refresh = () => {
-    for (const part of [route, risk, events]) part.now()
+    route.now()
+    // for the visible area: not before there is one
+    if (isMapThere) for (const part of [risk, events]) part.now()
   }
   panel.append(...baseMaps(maps, view, route), route.element, time.element, risk.element, events.element)
   refresh()

@@ -67,10 +67,20 @@ export async function readTransfers(): Promise<TransferInfo[]> {
   return await call<TransferInfo[]>('fl.list_transfers', { order: '-id', limit: MOST_TRANSFERS })
 }
 
-/** Reads the transfers that are not delivered, the newest first. @throws CallFault */
+/**
+ * Reads the transfers that are not delivered, the newest first. Those to an upstream that was removed are left
+ * out: whoever removed it has given them up.
+ *
+ * @throws CallFault
+ */
 export async function readOpenTransfers(): Promise<TransferInfo[]> {
   const conds = { '<>': ['state', 'delivered'] }
-  return await call<TransferInfo[]>('fl.list_transfers', { conds, order: '-id', limit: MOST_TRANSFERS })
+  const [transfers, upstreams] = await Promise.all([
+    call<TransferInfo[]>('fl.list_transfers', { conds, order: '-id', limit: MOST_TRANSFERS }),
+    readUpstreams(),
+  ])
+  const isThere = new Set(upstreams.map(({ id }) => id))
+  return transfers.filter(({ upstream_id }) => isThere.has(upstream_id))
 }
 
 /** Reads all upstreams. @throws CallFault */

@@ -21,11 +21,9 @@ export function mapPage(rest: readonly string[]): Page {
     fill(box, place, status, legend())
     fill(panel, h('h1', {}, t('navMap')), waiting())
     panel.setAttribute('aria-busy', 'true')
-    fill(status, h('p', { class: 'notice', role: 'status' }, t('loadingMap')))
+    fill(status)
     try {
-      // the map library is most of the console's bytes: it is loaded with this page only
-      const [{ createMapView }, { showMap }, { maps }, tables] = await Promise.all([
-        import('../map/view.js'),
+      const [{ showMap }, { maps }, tables] = await Promise.all([
         import('../map/show-map.js'),
         call<{ maps: ServedMap[] }>('routing.list_maps', {}),
         readTables().catch((error: unknown): TableInfo[] => {
@@ -37,7 +35,7 @@ export function mapPage(rest: readonly string[]): Page {
       fill(status, fault, maps.length === 0 && h('p', { class: 'notice warn' }, t('noMap')))
       fill(panel, h('h1', {}, t('navMap')))
       if (news !== undefined) showNews(status, news)
-      close = showMap({ box: place, panel, status }, createMapView, { maps, tables, again })
+      close = showMap({ box: place, panel, status }, { maps, tables, again })
     } catch (error) {
       fill(status, faultNotice(error, open))
       fill(panel, h('h1', {}, t('navMap')), wayOn())

@@ -1,5 +1,5 @@
 import { fill, h } from '../core/dom.js'
-import { formatBytes, formatTime, t, type Word } from '../core/i18n.js'
+import { formatBytes, formatReason, formatTime, t, type Word } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
 import { badge, button, faultNotice, prose, showFault, statusLine, table, waitingBox } from '../core/parts.js'
 import { call } from '../core/rpc.js'
@@ -135,7 +135,7 @@ function outboxTable(
       progressOf(each),
       timesOf(each),
       String(each.attempts),
-      prose(each.last_error ?? ''),
+      prose(formatReason(each.last_error)),
       actionsOf(each, act),
     ]),
     t('outboxNone'),

@@ -1,0 +1,23 @@
+import t from 'tap'
+import { reasonText } from '../../../src/console/core/reason.js'
+import { refused, unreachable } from '../../../src/sync/faults.js'
+
+t.test('reasonText: English stays as the gateway words it', async (t) => {
+  const { message } = refused(401, 'The key is unknown')
+  t.equal(reasonText(message, 'en'), 'The upstream answered 401: The key is unknown')
+})
+
+t.test('reasonText: what the gateway says of upstreams has Japanese sentences', async (t) => {
+  const reasons: [found: string, expected: RegExp][] = [
+    [refused(401, 'The key is unknown').message, /^認証に失敗しました。.* \(HTTP 401: The key is unknown\)$/],
+    [refused(503, '').message, /^送信先が一時的に利用できません \(HTTP 503\)$/],
+    [refused(418, 'a\nteapot').message, /^アップストリームに拒否されました \(HTTP 418: a teapot\)$/],
+    [unreachable(new Error('refused')).message, /^アップストリームに接続できません。.* \(refused\)$/],
+    ['The upstream answered no JSON', /^アップストリームから想定外の応答がありました \(no JSON\)$/],
+  ]
+  for (const [found, expected] of reasons) t.match(reasonText(found, 'ja'), expected)
+})
+
+t.test('reasonText: an unknown reason stays', async (t) => {
+  t.equal(reasonText('disk quota exceeded', 'ja'), 'disk quota exceeded')
+})
