@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
@@ -9,7 +10,8 @@ import { createS3Client, type S3Client } from '../../files/s3/client.js'
 import { createS3Store, type S3Store } from '../../files/s3/store.js'
 import type { Log } from '../../log.js'
 import { openPostgres, type PostgresDb } from '../../storage/postgres/connection/database.js'
-import type { PostgresHost } from '../../storage/postgres/connection/options.js'
+import type { PostgresHost, PostgresOptions } from '../../storage/postgres/connection/options.js'
+import { openWriteHints, type WriteHints } from '../../storage/postgres/connection/write-hints.js'
 
 /** Port of PostgreSQL where a host names none. */
 const POSTGRES_PORT = 5432
@@ -27,11 +29,20 @@ export interface HubObjects {
 }
 
 /** Opens the database of the settings; it connects with the first statement. @throws Error for a file that cannot be read */
-export function openHubDatabase({ hub }: Pick<Config, 'hub'>, log?: Pick<Log, 'warn'>): PostgresDb {
+export function openHubDatabase(config: Pick<Config, 'hub'>, log?: Pick<Log, 'warn'>): PostgresDb {
+  return openPostgres(databaseOptions(config, log))
+}
+
+/** Opens the hints between processes, over a connection of their own. @throws Error for a file that cannot be read */
+export function openHubHints(config: Pick<Config, 'hub'>, log: Pick<Log, 'warn'>): WriteHints {
+  return openWriteHints(databaseOptions(config, log), randomUUID())
+}
+
+function databaseOptions({ hub }: Pick<Config, 'hub'>, log?: Pick<Log, 'warn'>): PostgresOptions {
   const { hosts, name, user, password, passwordFile, schema, connections } = hub.database
   const secret = passwordFile === undefined ? password : readSecret('hub.database.passwordFile', passwordFile)
   const tls = tlsOf(hub)
-  return openPostgres({
+  return {
     hosts: hosts.map(parseHost),
     database: name ?? '',
     user: user ?? '',
@@ -46,7 +57,7 @@ export function openHubDatabase({ hub }: Pick<Config, 'hub'>, log?: Pick<Log, 'w
         { reason: message, ...(host === undefined ? {} : { host: host.host }) },
         'the database failed',
       ),
-  })
+  }
 }
 
 /** Opens the bucket of the settings. Nothing is sent yet. @throws Error for a file that cannot be read */

@@ -8,7 +8,9 @@ import { createFeedReceiver, type FeedReceiver } from '../../feeds/receive/recei
 import { createSumsAnswerer } from '../../feeds/receive/sums.js'
 import type { DiskSpace } from '../../files/disk-space.js'
 import type { Log } from '../../log.js'
+import type { FeedInbox } from '../../storage/exchange/feeds.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
+import type { WriteHints } from '../../storage/postgres/connection/write-hints.js'
 import { createFeedIdentity } from '../../storage/postgres/feeds/identity.js'
 import { createFeedInbox } from '../../storage/postgres/feeds/inbox.js'
 import { createTableDigests } from '../../storage/postgres/feeds/table-digests.js'
@@ -25,6 +27,8 @@ interface HubFeedsOptions {
   readonly db: PostgresDb
   readonly state: PostgresState
   readonly loading: HubTables
+  /** of writes of rows, between the processes of the hub */
+  readonly hints: Pick<WriteHints, 'watch' | 'tell'>
   readonly disk: DiskSpace
   readonly nodeId: string
   readonly datasets: Pick<HubDatasets, 'copies'>
@@ -46,7 +50,7 @@ const SUMS_MS = 15_000
 
 /** Opens the receiver and the giver of feeds. */
 export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
-  const { config, log, db, state, loading, disk, nodeId, timeZoneMin } = options
+  const { config, log, db, state, loading, disk, nodeId, hints, timeZoneMin } = options
   const { tables, loader } = loading
   const again = async () => Promise.reject(notOnHub('rows that are sent once more'))
   const changes = { ...loading.changes, ofDays: again, countOfDays: again }
@@ -59,7 +63,14 @@ export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
   const { valueBytes } = config.limits
   const requireSpace = (bytes: number) => disk.require(bytes)
   const receiver = createFeedReceiver({
-    ...{ inbox: createFeedInbox(loading.context), nodeId, senders, resends, asked, findTable },
+    ...{
+      inbox: withHints(createFeedInbox(loading.context), hints),
+      nodeId,
+      senders,
+      resends,
+      asked,
+      findTable,
+    },
     register: (definition: TableDefinition) => loader.register(definition),
     ...{ valueBytes, requireSpace },
   })
@@ -71,7 +82,7 @@ export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
   const waiting = createWaiting({
     // a table that was dropped meanwhile has another last change than any
     lastChange: (table) => changes.last(table).catch(() => -1),
-    watchWrites: () => () => undefined, // looks at the database find the writes of all processes
+    watchWrites: hints.watch,
     changeCount: () => identity.changeCount(),
     pollMs: config.sync.batchWaitS * 1000,
   })
@@ -91,5 +102,17 @@ export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
       sumsAnswerer: createSumsAnswerer(sums),
     },
     stop: () => waiting.stop(),
+  }
+}
+
+/** Tells of each batch that has changed rows, once it is committed. */
+function withHints(inbox: FeedInbox, { tell }: Pick<WriteHints, 'tell'>): FeedInbox {
+  return {
+    ...inbox,
+    async take(batch, owner) {
+      const written = await inbox.take(batch, owner)
+      if (written > 0) tell()
+      return written
+    },
   }
 }

@@ -9,6 +9,7 @@ import type { SharedAllowances } from '../../http/rate-limit.js'
 import type { Keyring } from '../../storage/keyring.js'
 import { createAllowanceRows } from '../../storage/postgres/access/allowances.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
+import type { WriteHints } from '../../storage/postgres/connection/write-hints.js'
 import { createByteLease } from '../../storage/postgres/leases/byte-lease.js'
 import { createFence, type Fence } from '../../storage/postgres/leases/fence.js'
 import { createLeases } from '../../storage/postgres/leases/lease.js'
@@ -19,7 +20,7 @@ import { startHousekeeping, withPromptCleaning } from '../health/housekeeping.js
 import type { ServicesOptions } from '../options.js'
 import { authStores } from '../sign-in.js'
 import type { HubContext } from './apis.js'
-import { type HubObjects, openHubDatabase, openHubObjects } from './connect.js'
+import { type HubObjects, openHubDatabase, openHubHints, openHubObjects } from './connect.js'
 import { type HubDatasets, openHubDatasets } from './datasets/datasets.js'
 import { type HubFeeds, openHubFeeds } from './feeds.js'
 import { startLeaderTasks } from './leader.js'
@@ -96,7 +97,8 @@ function openParts(options: PartsOptions): HubServices {
   const { config, log, layout, objects, fence, db, state, datasets } = options
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-  const { models, loading, feeds, search, fleet, files } = openRooms({ ...options, disk, timeZoneMin })
+  const hints = openHubHints(config, log)
+  const { models, loading, feeds, search, fleet, files } = openRooms({ ...options, disk, hints, timeZoneMin })
   const allowances = createAllowanceRows(db)
   const housekeeping = startHousekeeping(state, async () => true, log)
   const leader = startLeaderTasks({
@@ -137,6 +139,7 @@ function openParts(options: PartsOptions): HubServices {
     }),
     async close() {
       feeds.stop()
+      await hints.close()
       await search.searcher.stop()
       await loading.readers.stop()
       await leader.stop()
@@ -158,8 +161,14 @@ function withDatasets(tables: Readers, { readers }: HubDatasets): Readers {
 }
 
 /** Opens what the methods and routes of a hub use. */
-function openRooms(options: PartsOptions & { readonly disk: DiskSpace; readonly timeZoneMin: number }) {
-  const { config, log, objects, db, state, keyring, nodeId, disk, timeZoneMin, version } = options
+function openRooms(
+  options: PartsOptions & {
+    readonly disk: DiskSpace
+    readonly hints: WriteHints
+    readonly timeZoneMin: number
+  },
+) {
+  const { config, log, objects, db, state, keyring, nodeId, disk, hints, timeZoneMin, version } = options
   const lease = createByteLease(db)
   const models = openHubModels({
     ...{ ...options, lease },
@@ -168,7 +177,7 @@ function openRooms(options: PartsOptions & { readonly disk: DiskSpace; readonly 
   })
   const files = { files: state.fleetFiles, blobs: objects.store('fleet'), lease }
   const loading = openHubTables({
-    ...{ config, log, db, keyring, disk, lease, timeZoneMin, version },
+    ...{ config, log, db, keyring, disk, lease, hints, timeZoneMin, version },
     files: objects.store('files'),
     nowUs: () => state.clock.nowUs(),
   })

@@ -11,6 +11,7 @@ import type { Log } from '../../log.js'
 import { createKept, createOgcService } from '../../ogc/answer.js'
 import type { Keyring } from '../../storage/keyring.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
+import type { WriteHints } from '../../storage/postgres/connection/write-hints.js'
 import { createFeatureSources } from '../../storage/postgres/features/sources.js'
 import { createTableChanges } from '../../storage/postgres/table-reads/changes.js'
 import { createTableReader } from '../../storage/postgres/table-reads/reader.js'
@@ -21,7 +22,7 @@ import {
   type TablesContext,
 } from '../../storage/postgres/tables/store.js'
 import { printChanges } from '../../storage/records/print-changes.js'
-import type { TableReader, TableReaderOptions } from '../../storage/tables.js'
+import type { TableReader, TableReaderOptions, TableStore } from '../../storage/tables.js'
 import { createLargeReads } from '../../storage/work/large-reads.js'
 import type { NextTurn } from '../../storage/work/pause.js'
 import type { SweepLease } from '../../storage/work/sweep-lease.js'
@@ -46,6 +47,8 @@ interface HubTablesOptions {
   /** bytes of columns of type file */
   readonly files: S3Store
   readonly lease: SweepLease
+  /** of writes of rows, between the processes of the hub */
+  readonly hints: Pick<WriteHints, 'watch' | 'tell'>
   readonly timeZoneMin: number
   readonly version: string
   /** µs UTC */
@@ -69,7 +72,7 @@ const LARGE_READS_BYTES = 8 * 1024 * 1024
 
 /** Opens the tables. Their work is done in this thread: the database does most of it. */
 export function openHubTables(options: HubTablesOptions): HubTables {
-  const { config, log, db, keyring, disk, files, timeZoneMin, nowUs } = options
+  const { config, log, db, keyring, disk, files, hints, timeZoneMin, nowUs } = options
   const { limits } = config
   const { valueBytes, pageRows } = limits
   const context = createTablesContext(db, { writer: randomUUID(), maxValueBytes: valueBytes })
@@ -78,7 +81,7 @@ export function openHubTables(options: HubTablesOptions): HubTables {
   const largeReads = createLargeReads(Math.max(LARGE_READS_BYTES, valueBytes))
   const reading = { timeZoneMin, pageRows, keyring, readFile, sizeOfFile, largeReads, nowUs }
   const tables = createTableReader(context, reading)
-  const store = createTableStore(context)
+  const store = withHints(createTableStore(context), hints)
   const retention = { set: async () => Promise.reject(notOnHub('retention of tables')) }
   const jobs = callsHere(
     loaderJobs({
@@ -105,10 +108,28 @@ export function openHubTables(options: HubTablesOptions): HubTables {
       findTable: (name) => tables.find(name),
       print: (table, rows, columns) =>
         printChanges(table, rows, columns, { env: env(), options: { keyring, readFile } }),
-      watchWrites: () => () => undefined, // looks at the database find the writes of all processes
+      watchWrites: hints.watch,
       limits: { readers: limits.changeReaders, readersPerKey: limits.changeReadersPerKey },
     }),
     addStream: (request) => addStream(loader, request, lineLimits),
+  }
+}
+
+/** Tells of each write of rows, once it is committed. */
+function withHints(store: TableStore, { tell }: Pick<WriteHints, 'tell'>): TableStore {
+  const told = async <T>(written: Promise<T>): Promise<T> => {
+    const result = await written
+    tell()
+    return result
+  }
+  return {
+    ...store,
+    drop: (table) => told(store.drop(table)),
+    put: (table, records, options) => told(store.put(table, records, options)),
+    stage(table, records, options) {
+      const staged = store.stage(table, records, options)
+      return { ...staged, put: () => told(staged.put()) }
+    },
   }
 }
 

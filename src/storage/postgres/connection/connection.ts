@@ -33,6 +33,10 @@ export interface Connection {
    *   a notice alone says that the standby may lack the transaction
    */
   commit(limitMs: number): Promise<void>
+  /** Listens to the notifications of a channel. @param onText receives the text of each, this connection's own too */
+  listen(channel: string, onText: (text: string) => void, limitMs: number): Promise<void>
+  /** Calls a listener once the connection has ended, whoever ended it. */
+  onEnd(listener: () => void): void
   close(): Promise<void>
 }
 
@@ -106,6 +110,11 @@ export async function openConnection(host: PostgresHost, options: OpenOptions): 
       // no test: a failed statement ends the work before its commit
       if (command !== 'COMMIT') throw new Error(`found ${command} as answer to COMMIT, expected COMMIT`)
     },
+    async listen(channel, onText, limitMs) {
+      client.on('notification', ({ payload = '' }) => onText(payload))
+      await limited(client.query(`LISTEN "${channel}"`), limitMs)
+    },
+    onEnd: (listener) => void client.once('end', listener),
     async close() {
       isBroken = true
       // a frozen server never closes its side
