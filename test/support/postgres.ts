@@ -142,7 +142,13 @@ async function serve(t: Teardown, { root, dataDir, port }: ServerPlace): Promise
     await untilReady(admin, running)
   }
   const signal = (name: NodeJS.Signals) => {
-    for (const pid of processesOf(dataDir)) process.kill(pid, name)
+    for (const pid of processesOf(dataDir))
+      try {
+        process.kill(pid, name)
+      } catch (error) {
+        // that of a connection may have ended by itself since
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+      }
   }
   const kill = async () => {
     signal('SIGKILL')
