@@ -54,6 +54,7 @@ t.test(
     const canvas = page.locator('.fleet-map canvas')
     await canvas.waitFor()
     await page.getByText('Gateways that have reported a position: 1').waitFor()
+    while (workers().length === 0) await page.waitForTimeout(50) // the words may come before the library
     t.equal(workers().length, 1)
     const popup = page.locator('.maplibregl-popup')
     // the library draws in its own time
