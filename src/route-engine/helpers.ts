@@ -28,6 +28,8 @@ export function createHelpers({ threads, spawn, onFault, ...options }: HelperOpt
 
   const endIdle = () => {
     if ([...running.values()].some((runs) => runs.length > 0)) return
+    clearInterval(timer)
+    timer = undefined
     const idle = [...running.keys()]
     running.clear()
     for (const thread of idle) void thread.terminate()

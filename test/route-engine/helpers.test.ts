@@ -57,6 +57,10 @@ t.test(
     }
     while (ended.size < started.length) await sleep(10)
     t.ok(started.length >= 2)
+    const before = started.length
+    await customise(helpers, 0)
+    t.ok(started.length > before, 'others are started later')
+    while (ended.size < started.length) await sleep(10)
     t.same(faults, [])
   },
 )

@@ -56,8 +56,18 @@ export function startShared(
   if (pieces.triangles < helpers.minTriangles) return undefined
   const run = createRun(hierarchy, weights, kind, pieces)
   let alone: Customisation | undefined
+  let isDone = false
   const beginAlone = () => {
-    alone ??= startCustomisation(hierarchy, weights, kind)
+    if (!isDone) alone ??= startCustomisation(hierarchy, weights, kind)
+  }
+  const advance = (maxWork: number): boolean => {
+    if (alone === undefined && own.advance(maxWork)) return true
+    // `finish` cannot return before the metric is complete, so it waits for the threads here
+    while (alone === undefined && maxWork === Number.POSITIVE_INFINITY)
+      if (!own.waitForOthers()) beginAlone()
+      else if (own.advance(maxWork)) return true
+    if (alone === undefined && own.isSilent()) beginAlone()
+    return alone?.advance(maxWork) ?? false
   }
   helpers.offer(run, beginAlone)
   const own = createOwnPart(run, pieces.top, helpers.silenceMs)
@@ -66,13 +76,8 @@ export function startShared(
       return alone?.metric ?? run.metric
     },
     advance(maxWork) {
-      if (alone === undefined && own.advance(maxWork)) return true
-      // `finish` cannot return before the metric is complete, so it waits for the threads here
-      while (alone === undefined && maxWork === Number.POSITIVE_INFINITY)
-        if (!own.waitForOthers()) beginAlone()
-        else if (own.advance(maxWork)) return true
-      if (alone === undefined && own.isSilent()) beginAlone()
-      return alone?.advance(maxWork) ?? false
+      isDone ||= advance(maxWork)
+      return isDone
     },
   }
 }

@@ -79,6 +79,12 @@ t.test('startShared: a thread that is lost, or silent, leaves a metric that this
   t.notOk(Array.from({ length: 2000 }, () => lost.advance(1000)).some(Boolean), 'it waits')
   lose()
   runToEnd(lost)
+  const complete = begin(GRAPH, HIERARCHY, 'int32', (_, onLost) => {
+    lose = onLost
+  })
+  runToEnd(complete)
+  lose()
+  t.ok(isSame(complete.metric, expected) && complete.advance(1), 'lost after its end: nothing begins anew')
   t.ok(isSame(lost.metric, expected), 'lost')
   const silent = begin(GRAPH, HIERARCHY, 'int32', (run) => takeOne(run))
   runToEnd(silent)
