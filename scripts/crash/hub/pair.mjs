@@ -8,6 +8,15 @@ const { noPostgres, startServer, startStandby } = await import('../../../test/su
 export { noPostgres }
 
 /**
+ * Stops what sends the log of a primary to its standby. Both servers share a machine: what was sent survives a kill
+ * there, as it would not survive the end of a machine.
+ */
+export async function stopSender(primary) {
+  const [sender] = await primary.admin('SELECT pid FROM pg_stat_replication')
+  process.kill(sender.pid, 'SIGSTOP')
+}
+
+/**
  * A primary of PostgreSQL and its standby, at two ports that they keep: after a fail-over the other one is the primary.
  *
  * @param options.isSync false for the control: commits do not wait for the standby
@@ -24,14 +33,7 @@ export async function startPair({ isSync }) {
       return primary
     },
     waitForStandby,
-    /**
-     * Stops what sends the log to the standby. Both servers share a machine: what was sent survives a kill there, as
-     * it would not survive the end of a machine.
-     */
-    async holdLog() {
-      const [sender] = await primary.admin('SELECT pid FROM pg_stat_replication')
-      process.kill(sender.pid, 'SIGSTOP')
-    },
+    holdLog: () => stopSender(primary),
     kill: () => primary.kill(),
     /** Makes the standby take writes, without a standby of its own. */
     async promote() {

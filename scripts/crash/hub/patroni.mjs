@@ -4,6 +4,7 @@ import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../node.mjs'
+import { stopSender } from './pair.mjs'
 
 const support = await import('../../../test/support/postgres.ts')
 const { spawnTied } = await import('../../../test/support/tied-process.ts')
@@ -50,10 +51,7 @@ export async function startCluster(owner) {
       return primary
     },
     waitForStandby,
-    async holdLog() {
-      const [sender] = await primary.admin('SELECT pid FROM pg_stat_replication')
-      process.kill(sender.pid, 'SIGSTOP')
-    },
+    holdLog: () => stopSender(primary),
     /** kills Patroni and all of the server that it runs */
     kill: () => primary.kill(),
     /** waits until Patroni has made the standby the primary */
