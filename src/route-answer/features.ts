@@ -39,7 +39,7 @@ export interface RouteTotals {
 }
 
 /**
- * Returns the links of a route in the order of travel, leg by leg. For KML and tests: `legText` writes the
+ * Returns the links of a route in the order of travel, leg by leg. For KML and tests: `writeLeg` writes the
  * same as text.
  *
  * Lengths are whole millimetres, so they add up exactly. Hours are rounded to 12 decimals (4 ns), so that
@@ -57,7 +57,8 @@ export function featuresOf(graph: Graph, route: Route): RouteFeature[][] {
  * sensitivity), and the prices of turns.
  */
 export function totalsOf(route: Route): RouteTotals {
-  return sumOf(route.legs.flat())
+  const [first = [], ...others] = route.legs
+  return sumOf(others.length === 0 ? first : route.legs.flat())
 }
 
 /** Sums up some steps of a route, as `totalsOf` does. */

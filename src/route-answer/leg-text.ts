@@ -10,7 +10,6 @@ import {
   type ByteText,
   createByteText,
   reserveBytes,
-  takeBytes,
   writeAscii,
   writeDecimal,
   writeInteger,
@@ -29,7 +28,7 @@ import {
 } from './line-text.js'
 import { cacheLinkText, findLinkText, type LinkTextCache, linkTextCacheOf } from './link-text-cache.js'
 
-/** Scratch of the texts of legs, reused from leg to leg. */
+/** Text of an answer and scratch of its lines, reused from answer to answer. */
 export interface LegWriter extends LineScratch {
   readonly text: ByteText
 }
@@ -44,7 +43,7 @@ export interface RouteShape {
   readonly perArc: boolean
 }
 
-/** Creates the scratch: 68 kB, which grows with the longest leg. */
+/** Creates an empty one: 68 kB, which grows with the longest answer. */
 export function createLegWriter(): LegWriter {
   return { text: createByteText(), flat: createFlatLine(), line: new Int32Array(128) }
 }
@@ -80,19 +79,19 @@ const ZERO = 0x30
  * Writes the features that `featuresOf` makes of a leg, with commas between them, from the map's own numbers.
  * Most of the time of an answer goes into its text, and objects in between would take three times as long.
  *
+ * JSON text without brackets, added to the text of `writer`: 1 µs a link that is cached, some 3 µs otherwise.
+ *
  * @param geometry form of their lines
- * @returns JSON text without brackets; 1 µs a link that is cached, some 3 µs otherwise
  */
-export function legText(
+export function writeLeg(
   writer: LegWriter,
   graph: Graph,
   steps: Route['legs'][number],
   geometry: GeometryForm = 'geojson',
-): Uint8Array {
+): void {
   const { text } = writer
   const cache = linkTextCacheOf(graph)
   const last = steps.length - 1
-  text.size = 0
   for (let i = 0; i < last; i++) {
     const step = steps[i]!
     if (geometry === 'geojson' && isCacheable(graph, step)) writeCached(writer, graph, cache, step)
@@ -106,7 +105,6 @@ export function legText(
     writeFeature(writer, graph, steps[last]!, { isWaypoint: true, geometry })
     addTurnCost(text, steps[last]!)
   }
-  return takeBytes(text)
 }
 
 /** Properties of a leg as one feature, in wire names. Lengths in metres, times in hours. */
@@ -117,31 +115,28 @@ interface LegProperties extends RouteTotals {
 }
 
 /**
- * Writes a leg as one feature: its sums, and the line of all its links.
+ * Adds a leg as one feature: its sums, and the line of all its links.
  *
  * @param leg position of the leg in the order of travel, from 0
- * @returns JSON text
  */
-export function wholeLegText(
+export function writeWholeLeg(
   writer: LegWriter,
   graph: Graph,
   steps: Route['legs'][number],
   leg: number,
   geometry: GeometryForm,
-): Uint8Array {
+): void {
   const { text } = writer
   const sums: LegProperties = { leg, ...sumOf(steps), waypoint: true }
   const properties = asciiOf(JSON.stringify(sums).slice(1, -1))
   let count = 0
   if (geometry !== 'none') for (const step of steps) count = addStepLine(writer, graph, step, count)
   count = closeLine(writer, count)
-  text.size = 0
   reserveBytes(text, FEATURE_BYTES + properties.length + (count / 2) * POSITION_BYTES)
-  let at = writeHead(writer, 0, count, geometry)
+  let at = writeHead(writer, text.size, count, geometry)
   at = writeAscii(text, at, properties)
   at = writePolyline(writer, at, count, geometry)
   text.size = writeAscii(text, at, TAIL)
-  return takeBytes(text)
 }
 
 /**

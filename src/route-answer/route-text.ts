@@ -4,10 +4,10 @@ import type { Order } from '../routing/search/cost-matrix.js'
 import { inOrder, type Route } from '../routing/search/route.js'
 import type { SlicedTask } from '../routing/search/sliced-task.js'
 import type { Solution } from '../routing/search/solve.js'
-import { joinText } from './byte-text.js'
+import { addText, takeBytes } from './byte-text.js'
 import { featuresOf, nearestNodeId, type RouteTotals, totalsOf } from './features.js'
 import { routeKml } from './kml.js'
-import { type LegWriter, legText, type RouteShape, wholeLegText } from './leg-text.js'
+import { type LegWriter, type RouteShape, writeLeg, writeWholeLeg } from './leg-text.js'
 import { endInfo } from './map-info.js'
 import type { RequestPoint } from './request-point.js'
 
@@ -22,15 +22,12 @@ interface RouteTextInput {
   readonly shape: RouteShape
   /** `service.routeKey`: name of the FeatureCollection in the result */
   readonly routeKey: string
-  /** scratch; one text at a time within a slice */
+  /** of this answer alone until its text is complete */
   readonly writer: LegWriter
 }
 
-/** Parts of a text in UTF-8. */
-type Text = readonly (string | Uint8Array)[]
-
 /** Key of the result → JSON text of its value, in the order of the text. */
-type Fields = Record<string, Text>
+type Fields = Record<string, string>
 
 /**
  * Writes the result of `routing.dijkstra`. A slice is one leg.
@@ -39,49 +36,57 @@ type Fields = Record<string, Text>
  */
 export function* routeText(solution: Solution, input: RouteTextInput): SlicedTask<Uint8Array<ArrayBuffer>> {
   const { order, best, alternatives } = solution
+  const { text } = input.writer
   const points = order === undefined ? input.points : inOrder(input.points, order.via)
   const visited = { ...input, points }
-  const fields = { ...(yield* routeFields(best, visited)), ...snapFields(input), ...orderFields(order) }
-  if (alternatives === undefined) return joinText(objectText(fields))
-  const others: Text[] = []
-  for (const route of alternatives) others.push(objectText(yield* routeFields(route, visited)))
-  return joinText(objectText({ ...fields, alternatives: ['[', ...withCommas(others), ']'] }))
+  text.size = 0
+  addText(text, '{')
+  yield* writeRoute(best, visited)
+  addText(text, `,${membersText({ ...snapFields(input), ...orderFields(order) })}`)
+  if (alternatives !== undefined) {
+    addText(text, ',"alternatives":[')
+    for (const [i, route] of alternatives.entries()) {
+      addText(text, i === 0 ? '{' : ',{')
+      yield* writeRoute(route, visited)
+      addText(text, '}')
+    }
+    addText(text, ']')
+  }
+  addText(text, '}')
+  return takeBytes(text)
 }
 
-function objectText(fields: Fields): Text {
-  const members = Object.entries(fields).map(([key, value]) => [`${JSON.stringify(key)}:`, ...value])
-  return ['{', ...withCommas(members), '}']
+function membersText(fields: Fields): string {
+  return Object.entries(fields)
+    .map(([key, value]) => `${JSON.stringify(key)}:${value}`)
+    .join(',')
 }
 
-function withCommas(texts: readonly Text[]): Text {
-  return texts.flatMap((text, i) => (i === 0 ? text : [',', ...text]))
-}
-
-/** @param input with the points in the order of visit */
-function* routeFields(
+/** Adds the members of a route. @param input with the points in the order of visit */
+function* writeRoute(
   route: Route,
   { graph, points, withKml, shape, routeKey, writer }: RouteTextInput,
-): SlicedTask<Fields> {
-  const legs: Text[] = []
+): SlicedTask<void> {
+  const { text } = writer
+  const totals = totalsOf(route)
+  if (withKml) addText(text, `"kml":${JSON.stringify(kmlOf(graph, route, totals, points))},`)
+  addText(text, `${JSON.stringify(routeKey)}:{"type":"FeatureCollection","features":[`)
+  let isFirst = true
   for (const [leg, steps] of route.legs.entries()) {
     yield
     if (steps.length === 0) continue
-    const { perArc, geometry } = shape
-    const text = perArc
-      ? legText(writer, graph, steps, geometry)
-      : wholeLegText(writer, graph, steps, leg, geometry)
-    legs.push([text])
+    if (!isFirst) addText(text, ',')
+    isFirst = false
+    if (shape.perArc) writeLeg(writer, graph, steps, shape.geometry)
+    else writeWholeLeg(writer, graph, steps, leg, shape.geometry)
   }
   yield
-  const totals = totalsOf(route)
   const [start, goal] = [points[0]!, points[points.length - 1]!]
   const fields: Fields = {}
-  if (withKml) fields.kml = [JSON.stringify(kmlOf(graph, route, totals, points))]
-  fields[routeKey] = ['{"type":"FeatureCollection","features":[', ...withCommas(legs), ']}']
-  for (const [name, value] of Object.entries(totals)) fields[name] = [JSON.stringify(value)]
-  fields.start_node = [String(nearestNodeId(graph, start.lng, start.lat))]
-  fields.end_node = [String(nearestNodeId(graph, goal.lng, goal.lat))]
-  return fields
+  for (const [name, value] of Object.entries(totals)) fields[name] = JSON.stringify(value)
+  fields.start_node = String(nearestNodeId(graph, start.lng, start.lat))
+  fields.end_node = String(nearestNodeId(graph, goal.lng, goal.lat))
+  addText(text, `]},${membersText(fields)}`)
 }
 
 function kmlOf(graph: Graph, route: Route, totals: RouteTotals, points: readonly RequestPoint[]): string {
@@ -92,11 +97,11 @@ function kmlOf(graph: Graph, route: Route, totals: RouteTotals, points: readonly
 function snapFields({ graph, snaps }: RouteTextInput): Fields {
   const [start = '', ...others] = snaps.map((snap) => JSON.stringify(endInfo(graph, snap)))
   const goal = others.pop() ?? ''
-  const ends: Fields = { start_snap: [start], goal_snap: [goal] }
-  return others.length === 0 ? ends : { ...ends, via_snaps: [`[${others.join(',')}]`] }
+  const ends: Fields = { start_snap: start, goal_snap: goal }
+  return others.length === 0 ? ends : { ...ends, via_snaps: `[${others.join(',')}]` }
 }
 
 function orderFields(order: Order | undefined): Fields {
   if (order === undefined) return {}
-  return { order_is_optimal: [String(order.isOptimal)], via_order: [JSON.stringify(order.via)] }
+  return { order_is_optimal: String(order.isOptimal), via_order: JSON.stringify(order.via) }
 }

@@ -1,5 +1,5 @@
 import { noRouteError } from '../route-answer/errors.js'
-import type { LegWriter } from '../route-answer/leg-text.js'
+import { createLegWriter, type LegWriter } from '../route-answer/leg-text.js'
 import { routeText } from '../route-answer/route-text.js'
 import type { Snap } from '../routing/graph/snap.js'
 import type { Weights } from '../routing/search/dijkstra.js'
@@ -17,6 +17,8 @@ import type { WatchedTimeline } from './timeline.js'
 
 /** Attempts of a time-dependent search in slices before it runs in one go. */
 const MAX_SLICED_ATTEMPTS = 3
+/** Writers that are kept for the next answers: few answers are written between the slices of others. */
+const KEPT_WRITERS = 4
 
 /** Costs of the roads at the departure, and over time where that is asked for. */
 interface Costs {
@@ -28,12 +30,13 @@ interface Costs {
  * Answers `routing.dijkstra`. The profile is computed first, from one state of the tables. Other calls are
  * answered while the profile is prepared and between the legs of the search.
  *
+ * @param writers idle ones, which this takes from and returns to; one that ends early is not returned
  * @returns JSON text of the result in UTF-8, in a buffer of its own
  * @throws AppError OUTSIDE_MAP, UNKNOWN_MAP, UNKNOWN_THEME, NO_ROUTE, CANCELLED, SEARCH_TOO_LARGE
  */
 export async function answerRoute(
   parts: SearchParts,
-  writer: LegWriter,
+  writers: LegWriter[],
   request: RouteRequest,
   work: Work,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -52,7 +55,11 @@ export async function answerRoute(
     const { solution, snaps } = yield* solveFirst(query, choices)
     if ('blockedLeg' in solution) throw noRouteError(solution, points, request.avoid)
     const { routeKey } = config.service
-    return yield* routeText(solution, { graph: map.graph, points, snaps, withKml, shape, routeKey, writer })
+    const writer = writers.pop() ?? createLegWriter()
+    const input = { graph: map.graph, points, snaps, withKml, shape, routeKey, writer }
+    const text = yield* routeText(solution, input)
+    if (writers.length < KEPT_WRITERS) writers.push(writer)
+    return text
   }
 
   const profileNow = () => profiles.profileAt(map, request, closed)

@@ -4,7 +4,7 @@ import { baseFileOf } from '../files/layout.js'
 import { calcRiskSliced } from '../risk/calc-risk.js'
 import { planTravel, travelSpan } from '../risk/travel.js'
 import { isochroneText } from '../route-answer/isochrone-text.js'
-import { createLegWriter } from '../route-answer/leg-text.js'
+import type { LegWriter } from '../route-answer/leg-text.js'
 import { snapInfo } from '../route-answer/map-info.js'
 import { riskAnswer } from '../route-answer/risk-answer.js'
 import type { NamedGraph } from '../routing/graph/graph.js'
@@ -37,10 +37,10 @@ import { createTileMaker, type TileRequest } from './tiles.js'
  */
 export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
   const { config, maps, themes, profiles } = parts
-  const writer = createLegWriter()
+  const writers: LegWriter[] = []
   return {
     route: (request: RouteRequest, work) =>
-      withRowsOf(themes, request, async () => moved(await answerRoute(parts, writer, request, work))),
+      withRowsOf(themes, request, async () => moved(await answerRoute(parts, writers, request, work))),
     matrix: (request: MatrixRequest, work) =>
       withRowsOf(themes, request, () => matrixCall(parts, request, work)),
     isochrone: (request: IsochroneRequest, work) =>

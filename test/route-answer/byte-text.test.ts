@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import {
+  addText,
   asciiOf,
   createByteText,
   reserveBytes,
@@ -77,4 +78,11 @@ t.test('byte text: grows, and is empty and small again after it was taken', asyn
   t.ok(new TextDecoder().decode(taken).endsWith('90123456789'))
   t.equal(takeBytes(text).length, 0)
   t.ok(text.bytes.length < 1_000_000)
+})
+
+t.test('byte text: adds texts of any characters, and grows for them', async (t) => {
+  const text = createByteText()
+  const added = ['', 'a"b', 'žluťoučký', '道路', '🛣', 'x'.repeat(100_000), '東'.repeat(100_000), '!']
+  for (const one of added) addText(text, one)
+  t.equal(new TextDecoder().decode(takeBytes(text)), added.join(''))
 })

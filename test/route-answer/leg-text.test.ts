@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { takeBytes } from '../../src/route-answer/byte-text.js'
 import { featuresOf } from '../../src/route-answer/features.js'
-import { createLegWriter, legText } from '../../src/route-answer/leg-text.js'
+import { createLegWriter, writeLeg } from '../../src/route-answer/leg-text.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import type { RoadPoint } from '../../src/routing/graph/snap.js'
 import type { DrivenStep } from '../../src/routing/search/route.js'
@@ -36,7 +37,7 @@ function roads(): Graph {
   return makeGraph(network)
 }
 
-t.test('property: legText writes the features of featuresOf', async () => {
+t.test('property: writeLeg writes the features of featuresOf', async () => {
   const graph = roads()
   const writer = createLegWriter()
   const point = fc.record({ corner: fc.nat(1), fraction: fc.constantFrom(0, 0.5), part: fc.nat(1000) })
@@ -54,7 +55,10 @@ t.test('property: legText writes the features of featuresOf', async () => {
       const route = { costMs: 0, legs }
       const texts = legs
         .filter((steps) => steps.length > 0)
-        .map((steps) => decoded(legText(writer, graph, steps)))
+        .map((steps) => {
+          writeLeg(writer, graph, steps)
+          return decoded(takeBytes(writer.text))
+        })
       const [found, expected] = [JSON.parse(`[${texts.join(',')}]`), featuresOf(graph, route).flat()]
       return JSON.stringify(found) === JSON.stringify(expected)
     }),
