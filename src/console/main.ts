@@ -1,6 +1,7 @@
 import { h } from './core/dom.js'
 import { faultNotice } from './core/parts.js'
-import { loadFacts, session, wasReloaded, whenSessionChanges } from './core/session.js'
+import { resumeSession } from './core/resume.js'
+import { loadFacts, session, whenSessionChanges } from './core/session.js'
 import { loadSettings, onSettings } from './core/settings.js'
 import { signInByLink, signInPage } from './sign-in.js'
 
@@ -22,7 +23,7 @@ async function start(): Promise<void> {
   const show = async () => {
     const now = session()
     if (now === undefined) {
-      put(signInPage(why === 'ended' ? why : wasReloaded() ? 'reloaded' : undefined))
+      put(signInPage(why === 'ended'))
       loadPages().catch(() => undefined) // while the form is filled in; a fault is told after sign-in
       return
     }
@@ -43,6 +44,10 @@ async function start(): Promise<void> {
     )
   try {
     await loadFacts()
+    if (!(await signInByLink())) {
+      loadPages().catch(() => undefined) // while the gateway is asked about the session; `show` reports a fault
+      why = (await resumeSession()) ?? why
+    }
   } catch (error) {
     tell(error)
     return
@@ -52,7 +57,6 @@ async function start(): Promise<void> {
     void show()
   })
   onSettings(() => void show())
-  await signInByLink()
   await show()
 }
 

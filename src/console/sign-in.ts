@@ -11,9 +11,9 @@ const SESSION_PATH = '/api/v1/session/jsonrpc'
 /**
  * Sign-in page: opens a session with a key and its secret, which is not stored.
  *
- * @param why the session before is over, if there was one
+ * @param hasEnded the session before is over
  */
-export function signInPage(why: 'ended' | 'reloaded' | undefined) {
+export function signInPage(hasEnded: boolean) {
   const keyId = h('input', { name: 'key', required: true, autocomplete: 'username', spellcheck: 'false' })
   const secret = h('input', {
     name: 'secret',
@@ -30,7 +30,7 @@ export function signInPage(why: 'ended' | 'reloaded' | undefined) {
     String(12 * HOUR_S),
   )
   const status = statusLine()
-  if (why !== undefined) status.say(t(why === 'ended' ? 'sessionEnded' : 'sessionReloaded'), 'warn')
+  if (hasEnded) status.say(t('sessionEnded'), 'warn')
   if (linkFault !== undefined) status.bad(linkFault)
   linkFault = undefined
   const submit = h('button', { class: 'button main' }, t('signIn'))
@@ -66,10 +66,15 @@ export function signInPage(why: 'ended' | 'reloaded' | undefined) {
 /** Fault of the link through which the page was opened. */
 let linkFault: string | undefined
 
-/** Signs in by the code of a one-time link, `#sign-in=CODE`, which is taken out of the address first. */
-export async function signInByLink(): Promise<void> {
+/**
+ * Signs in by the code of a one-time link, `#sign-in=CODE`, which is taken out of the address first. The sign-in page
+ * shows a fault.
+ *
+ * @returns whether the address is such a link
+ */
+export async function signInByLink(): Promise<boolean> {
   const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1]
-  if (code === undefined) return
+  if (code === undefined) return false
   history.replaceState(null, '', `${location.pathname}#/`)
   try {
     const response = await fetch('/console/sign-in', {
@@ -89,6 +94,7 @@ export async function signInByLink(): Promise<void> {
   } catch (error) {
     linkFault = isFault(error) && error.status === 404 ? t('linkUsed') : faultText(error)
   }
+  return true
 }
 
 async function open(keyId: string, secret: string, lifeS: number): Promise<void> {

@@ -1,5 +1,6 @@
 // Pictures of every page of the console, of its states and of what users do there, and what is wrong with their layout.
 // npm run picture -- FOLDER [--map FILE.graph --centre=LNG,LAT] [--only PART] [--variant 360-ja-dark] [--sheets]
+// npm run picture -- FOLDER --finding 1-12,18 [--variant …]: scenes by finding, with sheets (findings.mjs)
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -8,6 +9,8 @@ import { startGateway } from '../../bench/gateway.mjs'
 import { CHROMIUM, startBrowser } from '../console.mjs'
 import { crowdViews, fillCrowd } from './crowd.mjs'
 import { callerOf, fillGateways, NEIGHBOURS } from './fill.mjs'
+import { FINDINGS, folderOf, foldersOf, numbersOf } from './findings.mjs'
+import { mapScenes } from './map-scenes.mjs'
 import { nameOf, photograph, VARIANTS } from './photograph.mjs'
 import { makeSheets } from './sheets.mjs'
 import { emptyViews, stateViews } from './states.mjs'
@@ -24,7 +27,9 @@ export async function makeGallery(words) {
     args: words,
     allowPositionals: true,
     options: {
-      ...Object.fromEntries(['map', 'centre', 'only', 'variant'].map((name) => [name, { type: 'string' }])),
+      ...Object.fromEntries(
+        ['map', 'centre', 'only', 'variant', 'finding'].map((name) => [name, { type: 'string' }]),
+      ),
       sheets: { type: 'boolean' },
     },
   })
@@ -35,25 +40,48 @@ export async function makeGallery(words) {
     values.map === undefined
       ? TOWN
       : { centre: values.centre.split(',').map(Number), mapName: path.basename(values.map, '.graph') }
-  const isWanted = ([name]) => values.only === undefined || new RegExp(values.only).test(name)
+  const numbers = values.finding === undefined ? undefined : numbersOf(values.finding)
+  /** folders of the pictures of a view, inside the given one; none when it is not wanted */
+  const foldersOfView = (name) => {
+    if (numbers !== undefined) return foldersOf(numbers, name)
+    return values.only === undefined || new RegExp(values.only).test(name) ? ['.'] : []
+  }
+  const isWanted = ([name]) => foldersOfView(name).length > 0
+  const filesOf = (name, variant) =>
+    foldersOfView(name).map((inner) => path.join(folder, inner, `${name}-${nameOf(variant)}.png`))
   const wanted = VARIANTS.filter((each) => values.variant === undefined || nameOf(each).match(values.variant))
+  for (const number of numbers ?? []) mkdirSync(path.join(folder, folderOf(number)), { recursive: true })
   const browser = await startBrowser()
-  const names = []
+  const names = isWanted(['sign-in']) ? ['sign-in'] : []
   try {
     for (const open of [filledGateways, crowdedGateway, emptyGateway]) {
       const { sets, close } = await open({ place, folder, map: values.map, isWanted })
       try {
         for (const variant of wanted)
           for (const { gateway, views } of sets)
-            await photograph({ browser, gateway, views, variant, folder })
+            await photograph({ browser, gateway, views, variant, filesOf: (name) => filesOf(name, variant) })
       } finally {
         await close()
       }
       names.push(...sets.flatMap(({ views }) => views.map(([name]) => name)))
     }
-    if (values.sheets) await makeSheets({ browser, folder, names: ['sign-in', ...names] })
+    if (numbers !== undefined) await showFindings({ browser, folder, numbers })
+    else if (values.sheets) await makeSheets({ browser, folder, names })
   } finally {
     await browser.close()
+  }
+}
+
+/** Joins the pictures of each finding, and prints what it was and where else it is seen. */
+async function showFindings({ browser, folder, numbers }) {
+  for (const number of numbers) {
+    const { about, scenes, commands = [] } = FINDINGS[number]
+    const inner = path.join(folder, folderOf(number))
+    await makeSheets({ browser, folder: inner, names: scenes })
+    if (!existsSync(path.join(inner, `sheet-${scenes[0]}-360.png`)) && scenes[0].startsWith('base-'))
+      console.log(`${number}. needs --map and --centre of a map with a base map`)
+    const where = commands.length === 0 ? '' : `; on the command line: ${commands.join(', ')}`
+    console.log(`${number}. ${about}: ${inner}${where}`)
   }
 }
 
@@ -62,8 +90,10 @@ const NOTHING = { sets: [], close: async () => undefined }
 
 /** A gateway with something of everything, and the hub that it sends to. */
 async function filledGateways({ place, folder, map, isWanted }) {
-  const facts = { question: questionOf(place), centre: place.centre, folder }
-  const views = [...viewsOf(facts), ...taskViews(facts), ...stateViews()].filter(isWanted)
+  const facts = { question: questionOf(place), centre: place.centre, folder, hasBase: hasBase(map) }
+  const views = [...viewsOf(facts), ...taskViews(facts), ...mapScenes(facts), ...stateViews(facts)].filter(
+    isWanted,
+  )
   if (views.length + hubViews('').filter(isWanted).length === 0) return NOTHING
   const edge = await startGateway({ args: ['--demo'], env: NEIGHBOURS, dataDir: withMap(map) })
   const hub = await startGateway({ env: NEIGHBOURS })
@@ -96,13 +126,20 @@ async function emptyGateway({ isWanted }) {
   return { sets: [{ gateway, views }], close: () => gateway.stop() }
 }
 
+/** Base map beside a map. */
+const baseOf = (file) => file.replace(/\.graph$/, '.mbtiles')
+
+function hasBase(file) {
+  return file !== undefined && existsSync(baseOf(file))
+}
+
 /** Data directory with a map and the base map beside it. */
 function withMap(file) {
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-pictures-'))
   if (file === undefined) return dataDir
   const maps = path.join(dataDir, 'maps')
   mkdirSync(maps)
-  for (const each of [file, file.replace(/\.graph$/, '.mbtiles')])
+  for (const each of [file, baseOf(file)])
     if (existsSync(each)) copyFileSync(each, path.join(maps, path.basename(each)))
   return dataDir
 }

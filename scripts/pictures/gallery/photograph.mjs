@@ -1,5 +1,5 @@
 // Takes the pictures of one variant: width, language and theme.
-import path from 'node:path'
+import { copyFileSync } from 'node:fs'
 import { layoutFaults } from './measure.mjs'
 
 export const VARIANTS = [1440, 360].flatMap((width) =>
@@ -11,8 +11,10 @@ export const nameOf = ({ width, language, theme }) => `${width}-${language}-${th
 /**
  * Photographs views: [name, address, act, { before, isBusy }]. `act` is what is done on the page, `before` what
  * is set up before the page is opened; each may return a function that ends it. `isBusy`: the page stays so.
+ *
+ * @param filesOf files that a picture of a name is written to; none when it is not wanted
  */
-export async function photograph({ browser, gateway, views, variant, folder }) {
+export async function photograph({ browser, gateway, views, variant, filesOf }) {
   const { width, language, theme } = variant
   const context = await browser.newContext({
     viewport: { width, height: width > 900 ? 900 : 740 },
@@ -25,8 +27,9 @@ export async function photograph({ browser, gateway, views, variant, folder }) {
   await page.goto(`${gateway.url}/console/`)
   await page.locator('input[name=key]').waitFor()
   const take = async (name, fullPage) => {
-    const isMap = /(^|-)(map|drag)(-|$)/.test(name) && width > 900
-    const file = path.join(folder, `${name}-${nameOf(variant)}.png`)
+    const [file, ...copies] = filesOf(name)
+    if (file === undefined) return
+    const isMap = /(^|-)(map|drag|base)(-|$)/.test(name) && width > 900
     const map = page.locator('main .small-map:not([hidden])').first()
     if (fullPage && (await map.count()) > 0) {
       await map.scrollIntoViewIfNeeded() // it is made when it is seen
@@ -34,6 +37,7 @@ export async function photograph({ browser, gateway, views, variant, folder }) {
     }
     if (fullPage && !isMap) await page.evaluate(() => window.scrollTo(0, 0)) // what is sticky lies where it begins
     await page.screenshot({ path: file, fullPage: fullPage && !isMap })
+    for (const copy of copies) copyFileSync(file, copy)
     for (const fault of await page.evaluate(layoutFaults)) console.log(`${nameOf(variant)} ${name}: ${fault}`)
   }
   await take('sign-in', false)
@@ -60,6 +64,8 @@ async function signIn(page, gateway) {
   if (await page.locator('.shell').isVisible()) return
   await page.goto(`${gateway.url}/console/`)
   await page.reload()
+  await page.locator('.shell, input[name=key]').waitFor()
+  if (await page.locator('.shell').isVisible()) return // a session that the page has kept
   await page.locator('input[name=key]').fill(gateway.headers.APIKey)
   await page.locator('input[type=password]').fill(gateway.headers.Secret)
   await page.locator('button.main').click()

@@ -30,8 +30,12 @@ export function emptyViews() {
   return PAGES.map(([name, address]) => [`empty-${name}`, address, wait(name === 'map' ? 3000 : 800)])
 }
 
-/** Pages that wait for their answers, that are refused, and whose gateway is stopped while they are open. */
-export function stateViews() {
+/**
+ * Pages that wait for their answers, that are refused, and whose gateway is stopped while they are open.
+ *
+ * @param facts `question`: the query of a route
+ */
+export function stateViews({ question }) {
   const pages = [...PAGES.filter(([name]) => name !== 'import'), ...THINGS]
   return [
     ...pages.map(([name, address]) => [
@@ -43,7 +47,7 @@ export function stateViews() {
     ...pages.map(([name, address]) => [`error-${name}`, address, wait(800), { before: refuse }]),
     ...pages.map(([name, address]) => [`stopped-${name}`, address, stopWhileOpen(address)]),
     ['session-ended', '#/tables', wait(800), { before: endSession }],
-    ['session-reloaded', '#/map', (page) => page.reload()],
+    ['session-kept', `#/map?${question}`, reload],
     ['sign-in-wrong', '#/home', signInWrongly],
     ['sign-in-old-link', '#/home', openOldLink],
     ['sign-in-stopped', '#/home', signInStopped],
@@ -90,8 +94,21 @@ const stopWhileOpen = (address) => async (page) => {
   await page.waitForTimeout(4000)
 }
 
-async function signInWrongly(page) {
+/** Opens the page anew: its session and what it shows stay. */
+async function reload(page) {
   await page.reload()
+  await page.locator('.totals').first().waitFor()
+  await page.waitForTimeout(4000)
+}
+
+/** Opens the page as one that nobody has signed in to. */
+async function signOut(page) {
+  await page.evaluate(() => sessionStorage.clear())
+  await page.reload()
+}
+
+async function signInWrongly(page) {
+  await signOut(page)
   await page.locator('input[name=key]').fill('fgk_wrong')
   await page.locator('input[type=password]').fill('fgs_wrong')
   await page.locator('button.main').click()
@@ -99,7 +116,7 @@ async function signInWrongly(page) {
 }
 
 async function signInStopped(page) {
-  await page.reload()
+  await signOut(page)
   await page.locator('input[name=key]').fill('fgk_any')
   await page.locator('input[type=password]').fill('fgs_any')
   await page.route(ANSWERS, (route) => route.abort('connectionrefused'))
@@ -111,7 +128,7 @@ async function openOldLink(page) {
   await page.evaluate(() => {
     location.hash = '#sign-in=AAAAAAAAAAAAAAAAAAAAAA'
   })
-  await page.reload()
+  await signOut(page)
   await page.locator('.notice.bad').waitFor()
 }
 

@@ -19,6 +19,7 @@ export function taskViews({ question, centre, folder }) {
     ['task-import-shared', '#/import', chooseFile(`${folder}/shared.csv`, shared)],
     ['task-import-refused', '#/import', refused(`${folder}/shared.csv`, shared)],
     ['task-import-done', '#/import', importNew(`${folder}/starts.csv`, shared)],
+    ['task-import-starts', '#/import', showNew(`${folder}/starts.csv`, shared)],
     [
       'task-import-broken',
       '#/import',
@@ -46,6 +47,7 @@ export function taskViews({ question, centre, folder }) {
     ],
     ['task-api-route', '#/api', filterMethods('route')],
     ['task-api-sent', '#/api/routing.dijkstra', send],
+    ['task-api-refused', '#/api/routing.dijkstra', sendWrong],
     ['task-model-send', '#/models/early', wait(800)],
     ['task-health-day', '#/health', chooseRange],
     ['task-menu', '#/home', menu],
@@ -95,6 +97,13 @@ const importNew = (file, lines) => async (page) => {
   await page.locator('main form .button.main').last().click()
   await page.locator('main .notice.good').waitFor()
   await page.waitForTimeout(1500)
+}
+
+/** Shows the records of such a table. */
+const showNew = (file, lines) => async (page) => {
+  await importNew(file, lines)(page)
+  await page.locator('main .notice.good a').first().click()
+  await page.waitForTimeout(2500)
 }
 
 const importInto = (file, lines) => async (page) => {
@@ -168,6 +177,12 @@ async function send(page) {
   await page.locator('main .button.main').first().click()
   await page.locator('main .notice.good, main .notice.bad').first().waitFor()
   await page.waitForTimeout(500)
+}
+
+/** Sends a call whose parameters the gateway refuses. */
+async function sendWrong(page) {
+  await page.locator('textarea[name=params]').fill('[{}]')
+  await send(page)
 }
 
 async function chooseRange(page) {

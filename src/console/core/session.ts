@@ -1,8 +1,8 @@
 import type { ConsoleFacts } from './facts.js'
 
 /**
- * Session of the signed-in user. It is held in memory only: a reload of the page forgets it, sign-out closes
- * it at the gateway.
+ * Session of the signed-in user. The storage of the tab keeps it through a reload, never the secret of the key;
+ * closing the tab forgets it, sign-out closes it at the gateway.
  */
 export interface Session {
   readonly token: string
@@ -11,8 +11,8 @@ export interface Session {
   readonly endsAtMs: number
 }
 
-/** Mark in the storage of the tab, which holds no secret: tells a reload from a first visit. */
-const MARK = 'fieldgate-signed-in'
+/** Key in the storage of the tab, which no other tab reads; a tab that is duplicated begins with a copy. */
+const KEPT = 'fieldgate-session'
 
 let known: ConsoleFacts | undefined
 let open: Session | undefined
@@ -36,23 +36,41 @@ export function session(): Session | undefined {
   return open
 }
 
-/** Starts using a session that was opened. */
+/** Starts using a session that was opened, or that the tab has kept. */
 export function signedIn(next: Session): void {
   open = next
-  sessionStorage.setItem(MARK, 'yes')
+  const { token, keyId, endsAtMs } = next
+  sessionStorage.setItem(KEPT, JSON.stringify({ token, keyId, endsAtMs }))
   onChange('signed-in')
 }
 
 /** Forgets the session. @param why `ended` when the gateway no longer accepts its token */
 export function signedOut(why: 'signed-out' | 'ended'): void {
   open = undefined
-  sessionStorage.removeItem(MARK)
+  sessionStorage.removeItem(KEPT)
   onChange(why)
 }
 
-/** Returns true when a reload of the page has ended a session. */
-export function wasReloaded(): boolean {
-  return open === undefined && sessionStorage.getItem(MARK) !== null
+/** Session that the tab has kept, `ended` when its time is over, undefined when there is none. */
+export function keptSession(nowMs: number): Session | 'ended' | undefined {
+  const kept = readKept(sessionStorage.getItem(KEPT))
+  if (kept === undefined || kept.endsAtMs > nowMs) return kept
+  sessionStorage.removeItem(KEPT)
+  return 'ended'
+}
+
+/** @returns undefined for a text that is no session */
+function readKept(text: string | null): Session | undefined {
+  let found: unknown
+  try {
+    found = JSON.parse(text ?? 'null')
+  } catch {
+    return undefined // another program of this address wrote it
+  }
+  if (typeof found !== 'object' || found === null) return undefined
+  const { token, keyId, endsAtMs } = found as Record<keyof Session, unknown>
+  if (typeof token !== 'string' || typeof keyId !== 'string' || typeof endsAtMs !== 'number') return undefined
+  return { token, keyId, endsAtMs }
 }
 
 /** Sets the one listener that is called after each change. */

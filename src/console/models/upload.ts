@@ -101,7 +101,7 @@ function transfer(
       endpoint: UPLOADS_PATH,
       chunkSize: CHUNK_BYTES,
       retryDelays: WAITS_MS,
-      storeFingerprintForResuming: false, // a reload ends the session, and the file must be chosen again anyway
+      storeFingerprintForResuming: false, // after a reload the file must be chosen again anyway
       headers: sessionHeaders(),
       metadata,
       onShouldRetry(error) {

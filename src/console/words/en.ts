@@ -33,7 +33,7 @@ export const EN = {
   signIn: 'Sign in',
   signInTitle: 'Fieldgate console',
   signInHint:
-    'Use an API key of this gateway. The secret is sent once, to open a session; the session exists in this tab only, until it is reloaded or closed.',
+    'Use an API key of this gateway. The secret is sent once, to open a session; the session exists in this tab only, until you sign out or close it.',
   apiKey: 'API key',
   secret: 'Secret',
   stayFor: 'Session duration',
@@ -41,8 +41,6 @@ export const EN = {
   hours12: '12 hours',
   days30: '30 days',
   sessionEnded: 'The session has ended. Sign in again.',
-  sessionReloaded:
-    'Reloading the page has ended the session. Sign in again; the map keeps its question in the address.',
   wrongKey: 'The API key or the secret is wrong, or the key has been revoked.',
   linkUsed: 'This link has been used, or is older than ten minutes. Sign in with an API key.',
   loading: 'Loading',
