@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type ConfigFault, configJsonSchema } from '../config/config.js'
 import { messageOf } from '../errors.js'
 import { readTls } from '../http/server/tls-pair.js'
-import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
+import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson, usageError } from './io.js'
 import { findSettings, type RunSettings, readSettings } from './settings.js'
 
 /** Adds the verbs of settings. None of them opens the data directory. */
@@ -10,8 +10,11 @@ export function addConfigCommands(program: Command, io: CliIo, deps: CliDeps): v
   const config = program.command('config').description('checks and prints settings')
   config
     .command('check')
+    .argument('[file]', 'settings file, as with --config')
     .description('lists all faults of the settings')
-    .action((_options, command: Command) => checkConfig(command.optsWithGlobals(), io, deps))
+    .action((file: string | undefined, _options, command: Command) =>
+      checkConfig(withFile(command.optsWithGlobals(), file), io, deps),
+    )
   config
     .command('print')
     .description('prints each setting with its value and its origin')
@@ -22,6 +25,14 @@ export function addConfigCommands(program: Command, io: CliIo, deps: CliDeps): v
     .action(() => {
       io.stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`)
     })
+}
+
+/** Options with the settings file that an argument names. @throws CommanderError for two files */
+function withFile(globals: GlobalOptions, file: string | undefined): GlobalOptions {
+  if (file === undefined) return globals
+  if (globals.config !== undefined)
+    throw usageError('name one settings file: as the argument, or with --config')
+  return { ...globals, config: file }
 }
 
 /**

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { messageOf } from '../errors.js'
-import { checkValue, type SchemaFault } from '../messages/fault-text.js'
+import { checkValue, describeFound, type SchemaFault } from '../messages/fault-text.js'
 import { hubFaults } from './hub-faults.js'
+import { linesOf, type Places, placeOf } from './places.js'
 import { type Config, ConfigSchema } from './schema.js'
 
 export type { Config } from './schema.js'
@@ -48,21 +49,25 @@ export function loadConfig(
   env: Record<string, string | undefined> = {},
   flags: Settings = {},
 ): LoadedConfig | { faults: ConfigFault[] } {
-  const fromFile = file === null ? {} : readSettings(file)
-  if ('fault' in fromFile) return { faults: [fromFile.fault as ConfigFault] }
+  const read = file === null ? { settings: {}, text: '' } : readSettings(file)
+  if ('fault' in read) return { faults: [read.fault] }
+  const fromFile = read.settings
   const fromEnv = settingsOfEnv(env)
   const merged = merge(merge(fromFile, fromEnv.settings), flags)
   const checked = checkValue(ConfigSchema, merged)
-  const sources: [string, Settings][] = [
-    [' (a flag)', flags],
-    [' (from the environment)', fromEnv.settings],
-  ]
   const schemaFaults =
     'data' in checked
       ? [...crossFaults(checked.data), ...hubFaults(checked.data, leafPaths(merged))]
-      : checked.faults.flatMap((fault) => faultsOf(fault, sources))
-  const faults = [...fromEnv.faults, ...schemaFaults]
-  if (!('data' in checked) || faults.length > 0) return { faults }
+      : checked.faults.flatMap(faultsOf)
+  if (!('data' in checked) || fromEnv.faults.length + schemaFaults.length > 0) {
+    const places: Places = {
+      flags: leafPaths(flags).filter((path) => has(flags, path)),
+      variables: fromEnv.variables,
+      file,
+      lines: linesOf(read.text),
+    }
+    return { faults: [...fromEnv.faults, ...schemaFaults.map((fault) => withPlace(fault, places))] }
+  }
   const origins: Record<string, Origin> = {}
   for (const path of leafPaths(checked.data)) {
     origins[path] = has(flags, path)
@@ -113,28 +118,41 @@ function typeOf(schema: JsonSchema): string {
   return schema.enum?.join(' | ') ?? schema.type ?? 'any'
 }
 
-function readSettings(file: string): Settings {
+/** Words for common errors of reading the file. */
+const READ_FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EISDIR: 'is a directory, expected a settings file',
+}
+
+function readSettings(file: string): { settings: Settings; text: string } | { fault: ConfigFault } {
+  const faulty = (message: string) => ({ fault: { path: file, message } })
   let text: string
   try {
     text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
   } catch (error) {
-    return { fault: { path: file, message: `cannot be read: ${messageOf(error)}` } }
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    return faulty(READ_FAULTS[code] ?? `cannot be read: ${messageOf(error)}`)
   }
+  if (text.trim() === '') return faulty('is empty, expected a JSON object; {} uses all defaults')
   try {
     const value: unknown = JSON.parse(text)
-    if (isSettings(value)) return value
-    return { fault: { path: file, message: 'expected a JSON object' } }
+    if (isSettings(value)) return { settings: value, text }
+    return faulty(`found ${describeFound(value)}, expected a JSON object`)
   } catch (error) {
-    return { fault: { path: file, message: `is not JSON: ${messageOf(error)}` } }
+    return faulty(`is not JSON: ${messageOf(error)}`)
   }
 }
 
 function settingsOfEnv(env: Record<string, string | undefined>): {
   settings: Settings
   faults: ConfigFault[]
+  /** dotted path → variable */
+  variables: Map<string, string>
 } {
+  const variables = new Map<string, string>()
   const names = Object.keys(env).filter((name) => name.startsWith(ENV_PREFIX) && !ENV_RESERVED.has(name))
-  if (names.length === 0) return { settings: {}, faults: [] } // listing the settings takes 10 ms
+  if (names.length === 0) return { settings: {}, faults: [], variables } // listing the settings takes 10 ms
   const known = new Map(describeSettings().map((row) => [row.path.toLowerCase(), row]))
   const settings: Settings = {}
   const faults: ConfigFault[] = []
@@ -146,9 +164,12 @@ function settingsOfEnv(env: Record<string, string | undefined>): {
     )
     if (row === undefined)
       faults.push({ path: name, message: 'is not a setting; `fieldgate config print` lists them' })
-    else assign(settings, row.path.split('.'), valueOfEnv(text, row.type))
+    else {
+      assign(settings, row.path.split('.'), valueOfEnv(text, row.type))
+      variables.set(row.path, name)
+    }
   }
-  return { settings, faults }
+  return { settings, faults, variables }
 }
 
 /**
@@ -204,21 +225,19 @@ function tlsFaults({ server }: Config): ConfigFault[] {
   return [{ path: 'server.tlsCertFile', message: 'expected both tlsCertFile and tlsKeyFile, or neither' }]
 }
 
-/** @param sources settings that were given elsewhere than in the file, with the words for their origin */
-function faultsOf(
-  { path, message, keys }: SchemaFault,
-  sources: readonly [origin: string, given: Settings][],
-): ConfigFault[] {
+function faultsOf({ path, message, keys }: SchemaFault): ConfigFault[] {
   const at = path.join('.')
-  if (keys === undefined) {
-    const origin = sources.find(([, given]) => has(given, at))?.[0] ?? ''
-    return [{ path: at === '' ? '(whole file)' : at, message: `${message}${origin}` }]
-  }
+  if (keys === undefined) return [{ path: at === '' ? '(whole file)' : at, message }]
   const expected = message.slice(message.lastIndexOf('expected only'))
   return keys.map((key) => ({
     path: at === '' ? key : `${at}.${key}`,
     message: `is not a setting, ${expected}`,
   }))
+}
+
+function withPlace(fault: ConfigFault, places: Places): ConfigFault {
+  const place = placeOf(fault.path, places)
+  return place === undefined ? fault : { ...fault, message: `${fault.message} (${place})` }
 }
 
 function leafPaths(value: Settings, path = ''): string[] {

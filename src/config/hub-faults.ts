@@ -32,7 +32,7 @@ export function hubFaults(config: Config, given: readonly string[]): Fault[] {
   if (config.role === 'gateway')
     return given
       .filter((path) => isBelow(path, 'hub'))
-      .map((path) => ({ path, message: 'needs the role hub, found the role gateway (setting role)' }))
+      .map((path) => ({ path, message: 'found the role gateway, expected hub in the setting role' }))
   const refused = given.flatMap((path) => {
     const why = NOT_ON_HUB.find(([prefix]) => isBelow(path, prefix))?.[1]
     return why === undefined ? [] : [{ path, message: `is no setting of the role hub: ${why}` }]

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isDamage, messageOf } from '../errors.js'
 import { checkBackups } from './backups.js'
 import { checkBlobs } from './blobs.js'
@@ -82,6 +82,8 @@ async function noData(check: string, { layout, maintenance }: CheckContext): Pro
 }
 
 function missing(root: string): Finding {
+  if (statSync(root, { throwIfNoEntry: false })?.isFile() === true)
+    return error(`${root} is a file, expected a data directory`, 'give the --data-dir of the gateway')
   const fault = accessFault(root)
   if (fault !== null)
     return error(`${root} cannot be read: ${fault}`, 'run doctor as the user of the gateway, or as root')

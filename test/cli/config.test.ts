@@ -106,6 +106,19 @@ t.test('config check: every fault has a line, exit code 1', async (t) => {
   t.match(JSON.parse(json.stdout), { ok: false, faults: [{ path: String, message: String }, {}] })
 })
 
+t.test('config check: the file may be named as the argument', async (t) => {
+  const cwd = folderWith(t, { 'good.json': {}, 'bad.json': { server: { port: -1 } } })
+  t.match(await cli(cwd, ['config', 'check', 'good.json']), { code: 0, stdout: /^ok: \S+good\.json\n$/ })
+  t.match(await cli(cwd, ['config', 'check', 'bad.json']), {
+    code: 1,
+    stderr: /^fieldgate: server\.port: found -1, expected [^\n]* \(bad\.json, line 1\)\n$/,
+  })
+  t.match(await cli(cwd, ['config', 'check', 'good.json', '--config', 'bad.json']), {
+    code: 2,
+    stderr: /^fieldgate: name one settings file: as the argument, or with --config\n$/,
+  })
+})
+
 t.test('config: other verbs print every fault in one line and do nothing', async (t) => {
   const cwd = folderWith(t, { 'edge.config.json': { server: { port: -1 }, colour: 'red' } })
   for (const argv of [['init'], ['serve'], ['config', 'print'], ['key', 'list'], ['map', 'list']]) {
@@ -113,7 +126,7 @@ t.test('config: other verbs print every fault in one line and do nothing', async
     t.same([code, stdout], [1, ''], argv.join(' '))
     t.match(
       stderr,
-      /^fieldgate: the settings have 2 fault\(s\): server\.port: [^\n]*; colour: is not a setting, expected only [^\n]*\n$/,
+      /^fieldgate: the settings have 2 fault\(s\): server\.port: [^\n]*; colour: is not a setting, expected only [^\n]* \(edge\.config\.json, line 1\)\n$/,
     )
   }
 })
@@ -121,7 +134,7 @@ t.test('config: other verbs print every fault in one line and do nothing', async
 t.test('config: a file that is named and not there', async (t) => {
   t.match(await cli(t.testdir(), ['config', 'check', '--config', 'none.json']), {
     code: 1,
-    stderr: /none\.json: cannot be read: ENOENT/,
+    stderr: /none\.json: does not exist\n$/,
   })
 })
 

@@ -66,11 +66,21 @@ t.test('config: a fault says what was found, and where that came from', async (t
     { path: 'server.host', message: /found 0 characters, expected at least 1 \(a flag\)$/ },
     {
       path: 'server.port',
-      message: /found "http", expected a whole number from 0 to 65535 \(from the environment\)$/,
+      message:
+        /found "http", expected a whole number from 0 to 65535 \(from the environment, FIELDGATE_SERVER__PORT\)$/,
     },
-    { path: 'log.level', message: /found "loud", expected one of .* \(from the environment\)$/ },
-    { path: 'limits.batch', message: /found 0, expected a whole number from 1 to 10000$/ },
-    { path: 'sync.windows.0', message: /found "25:00-26:00", expected HH:MM-HH:MM$/ },
+    {
+      path: 'log.level',
+      message: /found "loud", expected one of .* \(from the environment, FIELDGATE_LOG__LEVEL\)$/,
+    },
+    {
+      path: 'limits.batch',
+      message: /found 0, expected a whole number from 1 to 10000 \(edge\.config\.json, line 1\)$/,
+    },
+    {
+      path: 'sync.windows.0',
+      message: /found "25:00-26:00", expected HH:MM-HH:MM \(edge\.config\.json, line 1\)$/,
+    },
   ])
 })
 
@@ -176,9 +186,9 @@ t.test('config: half of a TLS pair is a fault, a pair is none', async (t) => {
 })
 
 t.test('config: a file that cannot be read or is no JSON object', async (t) => {
-  t.match(faultsOf('/nowhere/x.json'), [{ path: '/nowhere/x.json', message: /cannot be read: ENOENT/ }])
+  t.match(faultsOf('/nowhere/x.json'), [{ path: '/nowhere/x.json', message: 'does not exist' }])
   for (const [text, message] of [
-    ['', /is not JSON/],
+    ['', /is empty/],
     ['{', /is not JSON/],
     ['{"server":{"port":80},}', /is not JSON/],
     ['[]', /expected a JSON object/],

@@ -53,8 +53,8 @@ t.test('config: every setting that the role hub lacks is named at once', async (
 
 t.test('config: settings of a hub need the role, each is named', async (t) => {
   t.same(faultsOf({ hub: { requireSync: true, database: { hosts: ['db1'] } } }), [
-    'hub.requireSync: needs the role hub, found the role gateway (setting role)',
-    'hub.database.hosts: needs the role hub, found the role gateway (setting role)',
+    'hub.requireSync: found the role gateway, expected hub in the setting role (a flag)',
+    'hub.database.hosts: found the role gateway, expected hub in the setting role (a flag)',
   ])
 })
 

@@ -90,8 +90,13 @@ t.test('doctor: every broken part is reported, with advice', async (t) => {
   t.equal(elsewhere.code, 2)
   t.match(elsewhere.find('database').findings[0]?.message, /is not the data directory of a gateway/)
   const { stdout } = await cli(cwd, ['doctor', '--data-dir', 'elsewhere'])
-  t.match(stdout, /\nnot looked at, as there is no data: permissions, clock, /)
-  t.notMatch(stdout, 'skipped')
+  t.match(
+    stdout,
+    /^error {4}database {5}[^\n]*elsewhere is not the data directory of a gateway\n {22}→ give [^\n]*\n$/,
+  )
+  writeFileSync(path.join(cwd, 'note.txt'), '')
+  const aFile = await doctor('--data-dir', path.join(cwd, 'note.txt'))
+  t.match(aFile.find('database').findings[0]?.message, /note\.txt is a file, expected a data directory$/)
 
   writeFileSync(file('maps/town.graph'), 'no map')
   writeFileSync(file('maps/town.mbtiles'), 'no tiles')

@@ -91,16 +91,15 @@ export function printChecks(io: CliIo, checks: Check[], isJson: boolean): void {
     printJson(io, { state, checks })
     return
   }
-  const skipped = checks.filter(({ findings }) => findings.every(({ message }) => message === NO_DATA))
+  // without data, one line says so; what is in order elsewhere is of no use then
+  const hasData = !checks.some(({ findings }) => findings.some(({ message }) => message === NO_DATA))
   for (const { name, findings } of checks) {
-    if (skipped.some((check) => check.name === name)) continue
     for (const { state: of, message, advice } of findings) {
+      if (!hasData && of === 'ok') continue
       io.stdout.write(`${of.padEnd(7)}  ${name.padEnd(11)}  ${oneLine(message)}\n`)
       if (advice !== null) io.stdout.write(`${''.padEnd(22)}→ ${oneLine(advice)}\n`)
     }
   }
-  if (skipped.length > 0)
-    io.stdout.write(`not looked at, as there is no data: ${skipped.map(({ name }) => name).join(', ')}\n`)
 }
 
 /**
