@@ -48,11 +48,12 @@ export async function runCli(argv: readonly string[], io: CliIo, deps: CliDeps):
       exitCode = code
     },
   }
+  const program = createProgram(verbIo, deps)
   try {
-    await createProgram(verbIo, deps).parseAsync(argv, { from: 'user' })
+    await program.parseAsync(argv, { from: 'user' })
   } catch (error) {
     exitCode = exitCodeOf(error)
-    if (exitCode !== OK) io.stderr.write(`fieldgate: ${lineOf(error)}\n`)
+    if (exitCode !== OK) io.stderr.write(`fieldgate: ${lineOf(error, helpOf(program, argv))}\n`)
   }
   io.setExitCode(exitCode)
   return exitCode
@@ -131,11 +132,24 @@ function exitCodeOf(error: unknown): number {
   return isAnswer || (error.code === 'commander.help' && error.exitCode === OK) ? OK : WRONG_USAGE
 }
 
-function lineOf(error: unknown): string {
+/** @param help call that prints the usage of the verb */
+function lineOf(error: unknown, help: string): string {
   if (!(error instanceof CommanderError)) return oneLine(error)
-  if (error.code === 'commander.help') return 'expected a verb; `fieldgate help` lists them'
+  if (error.code === 'commander.help') return `expected a verb; \`${help}\` lists them`
   const line = oneLine(error)
-  return error.code === 'fieldgate.usage' ? line : `${line.replace(/\.$/, '')}; see \`fieldgate help\``
+  return error.code === 'fieldgate.usage' ? line : `${line.replace(/\.$/, '')}; see \`${help}\``
+}
+
+/** Call that prints the usage of the verb which the first words name. */
+function helpOf(program: Command, argv: readonly string[]): string {
+  const names: string[] = []
+  let command: Command | undefined = program
+  for (const word of argv) {
+    command = command.commands.find((child) => child.name() === word)
+    if (command === undefined || word === HELP) break
+    names.push(word)
+  }
+  return ['fieldgate', HELP, ...names].join(' ')
 }
 
 function ignore(): void {

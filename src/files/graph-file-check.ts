@@ -1,6 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import { AT, ENTRY_BYTES, GRAPH_MAGIC, GRAPH_VERSION, HEADER_BYTES } from '../routing/graph/graph-file.js'
+import {
+  AT,
+  CONDITIONAL_VERSION,
+  ENTRY_BYTES,
+  GRAPH_MAGIC,
+  GRAPH_VERSION,
+  HEADER_BYTES,
+} from '../routing/graph/graph-file.js'
 
 const CHUNK_BYTES = 1024 * 1024
 /** Most sections of a map file, as in `readGraph`. */
@@ -22,8 +29,8 @@ export function checkGraphFile(file: string): string | null {
     const header = readAt(fd, 0, HEADER_BYTES)
     if (header.toString('latin1', 0, GRAPH_MAGIC.length) !== GRAPH_MAGIC) return 'is not a map file'
     const version = header.readUInt32LE(AT.version)
-    if (version !== GRAPH_VERSION)
-      return `has the version ${version}, this program reads ${GRAPH_VERSION}: build the map again`
+    if (version < GRAPH_VERSION || version > CONDITIONAL_VERSION)
+      return `has the version ${version}, this program reads ${GRAPH_VERSION} and ${CONDITIONAL_VERSION}: build the map again`
     const expected = Number(header.readBigUInt64LE(AT.fileBytes))
     if (sizeBytes !== expected) return `has ${sizeBytes} bytes, its header says ${expected}`
     const count = header.readUInt32LE(AT.sections)

@@ -6,8 +6,8 @@ import { cli, idleDeps } from '../support/run-cli.js'
 t.test('cli: wrong usage ends with exit code 2 and one line of advice on stderr', async (t) => {
   const table: [argv: string[], line: RegExp][] = [
     [[], /expected a verb; `fieldgate help` lists them/],
-    [['key'], /expected a verb/],
-    [['config'], /expected a verb/],
+    [['key'], /expected a verb; `fieldgate help key` lists them/],
+    [['config'], /expected a verb; `fieldgate help config` lists them/],
     [['map'], /expected a verb/],
     [['help', 'nope'], /no verb is named "nope": expected one of serve, init, key/],
     [['help', 'serv'], /no verb is named "serv": did you mean serve\?/],
@@ -15,7 +15,7 @@ t.test('cli: wrong usage ends with exit code 2 and one line of advice on stderr'
     [['help', 'key', 'rotat'], /no verb of key is named "rotat": did you mean rotate\?/],
     [['help', 'serve', 'x'], /serve has no sub-verbs, found "x"/],
     [['key', 'help', 'nope'], /no verb of key is named "nope": expected one of create, list, rotate, revoke/],
-    [['nonsense'], /unknown command 'nonsense'/],
+    [['nonsense'], /unknown command 'nonsense'; see `fieldgate help`$/m],
     [['serv'], /unknown command 'serv' \(Did you mean serve\?\)/],
     [['key', 'nonsense'], /unknown command 'nonsense'/],
     [['--nonsense'], /unknown option '--nonsense'/],
@@ -39,7 +39,7 @@ t.test('cli: wrong usage ends with exit code 2 and one line of advice on stderr'
       ['key', 'create', '--name', 'n', '--scope', 'admin', '--expires-in', 'soon'],
       /such as 45s, 30m, 12h or 90d/,
     ],
-    [['key', 'rotate'], /missing required argument 'key'/],
+    [['key', 'rotate'], /missing required argument 'key'; see `fieldgate help key rotate`$/m],
     [['key', 'rotate', 'k', '--overlap', '3651d'], /at most 3650d/],
     [['key', 'revoke'], /missing required argument 'key'/],
   ]

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
 import { parseOffset } from '../../datetime.js'
 import { createBlobStore } from '../../files/blob-store.js'
-import { layoutOf, makeDirectories } from '../../files/layout.js'
+import { type DataLayout, layoutOf, makeDirectories } from '../../files/layout.js'
 import { readBlob } from '../../files/read-blob.js'
 import { logsUnreadable, openKeyring } from '../../storage/keyring.js'
 import type { RetentionStore } from '../../storage/retention.js'
@@ -32,7 +33,11 @@ export interface TableData {
 
 const PAGE_ROWS = 1000
 
-/** Opens `data.db` for one verb, also beside a running gateway; creates it where there is none. */
+/**
+ * Opens `data.db` for one verb, also beside a running gateway; creates it in a new or empty directory.
+ *
+ * @throws Error when the directory holds files, and none of a gateway: its name was probably mistyped
+ */
 export async function withTableData<T>(
   globals: GlobalOptions,
   deps: CliDeps,
@@ -40,6 +45,8 @@ export async function withTableData<T>(
 ): Promise<T> {
   const { dataDir, config } = readSettings(globals, deps)
   const layout = layoutOf(dataDir, config.encryption.keyFile)
+  if (holdsOtherFiles(layout))
+    throw new Error(`${dataDir} holds files, and no gateway's data: give the --data-dir of the gateway`)
   deps.makeFilesPrivate()
   makeDirectories(layout)
   const data = await retryBusy(() => openDataDb(layout.dataDb))
@@ -64,6 +71,11 @@ export async function withTableData<T>(
   } finally {
     data.close()
   }
+}
+
+function holdsOtherFiles({ root, dataDb, mapsDir }: DataLayout): boolean {
+  if (!existsSync(root) || existsSync(dataDb) || existsSync(mapsDir)) return false
+  return readdirSync(root).length > 0
 }
 
 /** Returns a name beside a file for writing it, on the same disk. */

@@ -390,3 +390,18 @@ t.test(
     )
   },
 )
+
+t.test('data: a directory of other files is not made one of a gateway', async (t) => {
+  const cwd = t.testdir({ 'a.csv': 'id,x\n1,2\n', other: { 'note.txt': '' } })
+  const verbs = [
+    ['data', 'import', 'a.csv', '--table', 'a', '--unique', 'id'],
+    ['data', 'export', '--table', 'a', '-o', 'b.csv'],
+    ['retention', 'list'],
+  ]
+  for (const argv of verbs)
+    t.match(await cli(cwd, [...argv, '--data-dir', 'other']), {
+      code: 1,
+      stderr: /other holds files, and no gateway's data: give the --data-dir of the gateway/,
+    })
+  t.same(readdirSync(path.join(cwd, 'other')), ['note.txt'])
+})
