@@ -4,24 +4,11 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { build } from 'esbuild'
 import { buildConsole } from './build-console.mjs'
+import { BUNDLE_OPTIONS, escapeRest } from './bundle-options.mjs'
 import { NODE_FLAGS } from './node-flags.mjs'
 import { slimPackages } from './slim-packages.mjs'
 
-const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const addonRoot = path.dirname(createRequire(import.meta.url).resolve('better-sqlite3/package.json'))
-const common = {
-  bundle: true,
-  platform: 'node',
-  target: 'node20', // an older Node must reach the version check and print one clear line
-  format: 'cjs',
-  minify: true,
-  keepNames: false,
-  legalComments: 'none',
-  charset: 'ascii', // V8 keeps the source in memory, at one byte a character
-  define: { __FIELDGATE_VERSION__: JSON.stringify(version) },
-  logLevel: 'warning',
-}
-
 mkdirSync('dist', { recursive: true })
 mkdirSync('build', { recursive: true })
 const metafile = await bundle('dist/fieldgate.cjs', {
@@ -52,23 +39,10 @@ await buildConsole()
 /** Writes a bundle under another name and renames it: a program that starts meanwhile reads a whole file. */
 async function bundle(file, options) {
   const fresh = `${file}.${process.pid}`
-  const { metafile } = await build({ ...common, ...options, outfile: fresh })
-  escapeRest(fresh)
+  const { metafile } = await build({ ...BUNDLE_OPTIONS, ...options, outfile: fresh })
+  writeFileSync(fresh, escapeRest(readFileSync(fresh, 'utf8')))
   renameSync(fresh, file)
   return metafile
-}
-
-/**
- * Escapes what `charset` leaves: characters in regular expressions and templates. One beyond Latin-1 would make V8 keep
- * the whole source at two bytes a character.
- */
-function escapeRest(file) {
-  const source = readFileSync(file, 'utf8')
-  const escaped = source.replace(
-    /[\u0080-\uffff]/g, // each half of a character beyond 16 bits for itself
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  if (escaped !== source) writeFileSync(file, escaped)
 }
 
 /** Source of a thread's bundle, which holds only what the thread needs. */

@@ -6,7 +6,7 @@ import { describeHttp } from '../src/gateway/openapi.js'
 import { createLog } from '../src/log.js'
 
 /** Facts of the program for generated documents: methods, errors, settings and verbs. */
-export function facts() {
+export async function facts() {
   const loaded = loadConfig(null)
   if ('faults' in loaded) throw new Error('the defaults have faults')
   const silent = { write: () => true }
@@ -29,12 +29,12 @@ export function facts() {
   }))
   const apis = createApis(loaded.config)
   return {
-    openRpc: describeApis(apis, '0'),
-    openApi: describeHttp(loaded.config, apis, '0'),
+    openRpc: await describeApis(apis, '0'),
+    openApi: await describeHttp(loaded.config, apis, '0'),
     apis: apis.map(({ title, path }) => ({ title, path })),
     errors: errors.sort((a, b) => a.code - b.code),
     settings: describeSettings(),
     configSchema: configJsonSchema(),
-    verbs: listVerbs(io, deps),
+    verbs: await listVerbs(io, deps),
   }
 }

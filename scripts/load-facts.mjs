@@ -8,7 +8,7 @@ import { build } from 'esbuild'
 export async function loadFacts() {
   const { facts } = await load('scripts/docs-facts.ts', 'build/docs-facts.cjs')
   const { adviceFor } = await load('scripts/docs/advice.mjs', 'build/docs-advice.cjs')
-  const known = facts()
+  const known = await facts()
   return {
     ...known,
     errors: known.errors.map((error) => ({ ...error, advice: adviceFor(error.name, 'en') })),

@@ -26,7 +26,7 @@ function leftOfModbus(name) {
 }
 
 /** Packages of which a few files are used. `isLazy`: loaded at the first use and not at the start. */
-const TRIMMED = [
+export const TRIMMED = [
   {
     name: 'undici', // only sync/ calls other hosts, and many gateways have no upstream
     isLazy: true,
@@ -42,15 +42,16 @@ const TRIMMED = [
  * The esbuild plugin.
  *
  * @param mustMatch true for the bundle that uses every package: a rule that matches nothing fails the build
+ * @param apart true where the packages that are loaded at their first use are files of their own, `./NAME.js`
  */
-export function slimPackages({ mustMatch }) {
+export function slimPackages({ mustMatch, apart = false }) {
   return {
     name: 'slim-packages',
     setup(build) {
       const unmatched = new Set([...LEFT_OUT, ...TRIMMED].map(({ name }) => name))
       const onMatch = (name) => unmatched.delete(name)
       for (const module of LEFT_OUT) leaveOut(build, module, onMatch)
-      for (const trimmed of TRIMMED) trim(build, trimmed, onMatch)
+      for (const trimmed of TRIMMED) trim(build, trimmed, onMatch, apart)
       build.onEnd(() => {
         if (!mustMatch) return undefined
         const errors = [...unmatched].map((name) => ({
@@ -74,13 +75,15 @@ function leaveOut(build, { name, importer, contents }, onMatch) {
   build.onLoad({ filter, namespace: 'left-out' }, () => ({ contents, loader: 'js' }))
 }
 
-function trim(build, { name, isLazy, contents, names }, onMatch) {
+function trim(build, { name, isLazy, contents, names }, onMatch, apart) {
   const resolveDir = path.resolve('node_modules', name)
   build.onResolve({ filter: exactly(name) }, () => {
     onMatch(name)
     return { path: name, namespace: 'trimmed' }
   })
-  build.onResolve({ filter: exactly(`${name}/trimmed`) }, () => ({ path: name, namespace: 'trimmed-whole' }))
+  build.onResolve({ filter: exactly(`${name}/trimmed`) }, () =>
+    apart ? { path: `./${name}.js`, external: true } : { path: name, namespace: 'trimmed-whole' },
+  )
   // one getter for each name, which loads the package when the importer reads it
   const lazily = names.map(
     (key) =>

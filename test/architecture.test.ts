@@ -510,6 +510,20 @@ t.test('architecture: what a hub alone needs is not loaded by a gateway', async 
   t.same(loaded, [], 'only `import()` reaches it')
 })
 
+t.test('architecture: a start of a gateway loads no other verb and no shapes of methods', async (t) => {
+  const loaded = new Set(['src/cli/program.ts'])
+  for (const file of loaded)
+    for (const { to, isType } of importsOf(file))
+      if (!isType && to.startsWith('.')) loaded.add(path.join(path.dirname(file), to).replace(/\.js$/, '.ts'))
+  t.ok(loaded.has('src/gateway/app.ts'), 'what a start needs was followed')
+  const late = /^src\/(?:api\/[^/]+\/(?:schema|index)|cli\/verbs|(?:mapbuild|demo|bundles)\/.*)\.ts$/
+  t.same(
+    [...loaded].filter((file) => late.test(file)),
+    [],
+    'only `import()` reaches it',
+  )
+})
+
 t.test('architecture: no import circle, types included', async (t) => {
   const imports = new Map(
     sourceFiles('src').map((file) => [

@@ -2,12 +2,13 @@
 // build/fieldgate-VERSION-TARGET, and its sha256.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { inject } from 'postject'
 import { NODE_FLAGS } from '../node-flags.mjs'
 import { baseNode, strippedCopy, targetOf } from './base.mjs'
+import { makeParts } from './parts.mjs'
 
 /** Node's own mark in its executable, where the bundle's presence is noted. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
@@ -30,7 +31,7 @@ if (process.argv.includes('--fetch')) {
 }
 mkdirSync(work, { recursive: true })
 execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' })
-const blob = makeBlob(collectAssets())
+const blob = makeBlob(await collectAssets())
 const fresh = path.join(work, 'fieldgate')
 strippedCopy(baseNode(target), target, fresh)
 await quietly(() => inject(fresh, 'NODE_SEA_BLOB', readFileSync(blob), { sentinelFuse: FUSE }))
@@ -45,14 +46,13 @@ console.log(`${path.relative('.', output)}: ${(bytes.length / 1e6).toFixed(1)} M
 /**
  * Everything the program reads by `readAsset`: the addon of the target's machine, the threads, the console.
  */
-function collectAssets() {
+async function collectAssets() {
   const addonRoot = path.dirname(createRequire(import.meta.url).resolve('better-sqlite3/package.json'))
   const addon = path.join(work, 'better_sqlite3.node')
   strippedCopy(path.join(addonRoot, 'prebuilds', `${target.name}.node`), target, addon)
   const digest = `${addon}.sha256`
   writeFileSync(digest, createHash('sha256').update(readFileSync(addon)).digest('hex'))
   const assets = {
-    'fieldgate.cjs': wrapBundle(),
     'better_sqlite3.node': addon,
     'better_sqlite3.node.sha256': digest,
     'search-worker.cjs': path.resolve('dist/search-worker.cjs'),
@@ -61,35 +61,35 @@ function collectAssets() {
     'job-worker.cjs': path.resolve('dist/job-worker.cjs'),
     'backup-worker.cjs': path.resolve('dist/backup-worker.cjs'),
   }
+  const parts = path.join(work, 'parts')
+  await writeParts(parts)
+  for (const file of filesBelow(parts)) assets[`parts/${path.basename(file)}`] = file
   // compiled code fits one kind of machine, so only the target that is this one gets it
-  if (target.arch === process.arch) assets['fieldgate.code'] = compile(assets['fieldgate.cjs'])
+  if (target.arch === process.arch)
+    for (const file of compile(parts)) assets[`code/${path.basename(file)}`] = file
   for (const file of filesBelow('dist/console')) assets[path.relative('dist', file)] = path.resolve(file)
   return assets
 }
 
-/** The bundle as the expression of a function, as Node wraps every file of this kind. */
-function wrapBundle() {
-  const file = path.join(work, 'fieldgate.cjs')
-  const source = readFileSync(process.env.DEV_MAIN ?? 'dist/fieldgate.cjs', 'utf8').replace(/^#!.*/, '')
-  writeFileSync(file, `(function (exports, require, module, __filename, __dirname) {${source}\n})`)
-  return file
+async function writeParts(folder) {
+  const { main, parts } = await makeParts()
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder)
+  for (const [name, source] of parts.set('main.js', main)) writeFileSync(path.join(folder, name), source)
 }
 
-/** `config check` loads all that a start does and ends by itself, in the same way every time. */
-function compile(bundle) {
-  const out = path.join(work, 'fieldgate.code')
-  const empty = path.join(work, 'empty')
-  mkdirSync(empty, { recursive: true })
-  const argv = [
-    ...SAME_EVERY_TIME,
-    path.resolve('scripts/binary/compile.cjs'),
-    bundle,
-    out,
-    'config',
-    'check',
-  ]
-  execFileSync(process.execPath, argv, { cwd: empty, env: {}, stdio: ['ignore', 'ignore', 'inherit'] })
-  return out
+/** Compiles what a start runs, see `compile.cjs`. Its data directory exists before, as at every start but the first. */
+function compile(parts) {
+  const out = path.join(work, 'code')
+  const data = path.join(work, 'data')
+  for (const folder of [out, data]) rmSync(folder, { recursive: true, force: true })
+  mkdirSync(out)
+  const run = { cwd: out, env: {}, stdio: ['ignore', 'ignore', 'inherit'] }
+  execFileSync(process.execPath, [path.resolve('dist/fieldgate.cjs'), 'init', '--data-dir', data], run)
+  const env = { FIELDGATE_SQLITE_ADDON: path.resolve('dist/better_sqlite3.node') }
+  const argv = [...SAME_EVERY_TIME, path.resolve('scripts/binary/compile.cjs'), parts, out, data]
+  execFileSync(process.execPath, argv, { ...run, env })
+  return filesBelow(out)
 }
 
 /** Sorted, so that the same files make the same executable. */

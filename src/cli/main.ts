@@ -1,38 +1,17 @@
 import { Command, CommanderError } from 'commander'
-import { addBackupCommand } from './backups/backup.js'
-import { addRestoreCommand } from './backups/restore.js'
-import { addVerifyCommand } from './backups/verify.js'
-import { addBenchCommand } from './bench/bench.js'
-import { addBundleCommands } from './bundles/bundle.js'
-import { addConfigCommands } from './config.js'
-import { addCiteCommands } from './data/cite.js'
-import { addDataCommands } from './data/data.js'
-import { addIngestCommands } from './data/ingest.js'
-import { addRetentionCommands } from './data/retention.js'
-import { addFleetCommands } from './fleet/hub.js'
-import { addMemberCommands } from './fleet/member.js'
 import { addHelpVerbs, HELP } from './help.js'
-import { addHubCommands } from './hub/hub.js'
 import { refuseOnHub } from './hub/refuse.js'
 import { type CliDeps, type CliIo, oneLine } from './io.js'
-import { addKeyCommands } from './keys/key.js'
-import { addSessionCommands } from './keys/session.js'
-import { addMapCommands } from './maps/map.js'
-import { addModelCommands } from './models/model.js'
-import { addDemoCommand } from './serving/demo-route.js'
-import { addInitCommand } from './serving/init.js'
 import { addServeCommand } from './serving/serve.js'
-import { addDoctorCommand } from './support/doctor.js'
-import { addSupportCommand } from './support/support.js'
-import { addSyncCommands } from './sync.js'
-import { addUpdateCommand } from './updates/update.js'
-import { addVacuumCommand } from './vacuum.js'
-import { addVersionCommand } from './version.js'
 
 /** Exit codes, which scripts may rely on. */
 const OK = 0
 const FAILED = 1
 const WRONG_USAGE = 2
+const SERVE = 'serve'
+/** Options that may stand before the verb, and those of them whose value is the next argument. */
+const GLOBAL_OPTION = /^--(?:json$|(?:config|data-dir)(?:=|$))/
+const WITH_VALUE = /^--(?:config|data-dir)$/
 
 /**
  * Runs one verb. An error is written to stderr as one line that says what to do; nothing is thrown.
@@ -48,7 +27,7 @@ export async function runCli(argv: readonly string[], io: CliIo, deps: CliDeps):
       exitCode = code
     },
   }
-  const program = createProgram(verbIo, deps)
+  const program = await createProgram(verbIo, deps, verbOf(argv))
   try {
     await program.parseAsync(argv, { from: 'user' })
   } catch (error) {
@@ -67,7 +46,7 @@ interface VerbFacts {
 }
 
 /** Lists all verbs with their usage, for docs/verbs.md and the man page. */
-export function listVerbs(io: CliIo, deps: CliDeps): VerbFacts[] {
+export async function listVerbs(io: CliIo, deps: CliDeps): Promise<VerbFacts[]> {
   const optionsOf = (command: Command) =>
     command.options.map(({ flags, description }) => ({ flags, description }))
   const leaves = (command: Command, prefix: string): VerbFacts[] =>
@@ -78,10 +57,11 @@ export function listVerbs(io: CliIo, deps: CliDeps): VerbFacts[] {
       const usage = `${name} ${child.usage()}`
       return [{ usage, description: child.description(), options: optionsOf(child) }]
     })
-  return leaves(createProgram(io, deps), '')
+  return leaves(await createProgram(io, deps), '')
 }
 
-function createProgram(io: CliIo, deps: CliDeps): Command {
+/** @param verb the verb that will run; undefined for all of them */
+async function createProgram(io: CliIo, deps: CliDeps, verb?: string): Promise<Command> {
   const program = new Command('fieldgate')
     .description('Data gateway for small devices in the field')
     .option(
@@ -96,34 +76,18 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
     // runCli writes errors, as one line
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: ignore, outputError: ignore })
   addServeCommand(program, io, deps)
-  addInitCommand(program, io, deps)
-  addKeyCommands(program, io, deps)
-  addSessionCommands(program, io, deps)
-  addMapCommands(program, io, deps)
-  addDataCommands(program, io, deps)
-  addRetentionCommands(program, io, deps)
-  addIngestCommands(program, io, deps)
-  addModelCommands(program, io, deps)
-  addSyncCommands(program, io, deps)
-  addBundleCommands(program, io, deps)
-  addMemberCommands(program, io, deps)
-  addFleetCommands(program, io, deps)
-  addHubCommands(program, io, deps)
-  addCiteCommands(program, io, deps)
-  addBackupCommand(program, io, deps)
-  addRestoreCommand(program, io, deps)
-  addVerifyCommand(program, io, deps)
-  addDoctorCommand(program, io, deps)
-  addSupportCommand(program, io, deps)
-  addBenchCommand(program, io, deps)
-  addVacuumCommand(program, io, deps)
-  addUpdateCommand(program, io, deps)
-  addDemoCommand(program, io, deps)
-  addConfigCommands(program, io, deps)
-  addVersionCommand(program, io, deps)
+  // the code of the other verbs is not loaded by a gateway: on a board, memory counts
+  if (verb !== SERVE) (await import('./verbs.js')).addVerbs(program, io, deps)
   addHelpVerbs(program)
   program.hook('preAction', (_program, command) => refuseOnHub(command, deps))
   return program
+}
+
+/** Returns the first argument that is neither a global option nor the value of one. */
+function verbOf(argv: readonly string[]): string | undefined {
+  let at = 0
+  while (at < argv.length && GLOBAL_OPTION.test(argv[at] ?? '')) at += WITH_VALUE.test(argv[at] ?? '') ? 2 : 1
+  return argv[at]
 }
 
 function exitCodeOf(error: unknown): number {

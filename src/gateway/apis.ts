@@ -1,18 +1,18 @@
 import type { BaseContext } from '../api/context.js'
-import { type DataLoaderContext, GET_FILE_METHODS, LOADER_METHODS } from '../api/dataloader/index.js'
-import { DATAPROC_METHODS, type DataprocContext } from '../api/dataproc/index.js'
-import { DATASET_METHODS, type DatasetContext } from '../api/dataset/index.js'
-import { FL_METHODS, type FlContext } from '../api/fl/index.js'
-import { FLEET_METHODS, type FleetContext } from '../api/fleet/index.js'
-import { MAP_METHODS, type MapContext } from '../api/map/index.js'
-import { MODEL_STORE_METHODS, type ModelStoreContext, UPLOAD_METHODS } from '../api/model-store/index.js'
-import { ROUTING_METHODS, type RoutingContext } from '../api/routing/index.js'
-import { SESSION_METHODS, type SessionContext } from '../api/session/index.js'
-import { SYNC_METHODS, type SyncContext } from '../api/sync/index.js'
+import type { DataLoaderContext } from '../api/dataloader/index.js'
+import type { DataprocContext } from '../api/dataproc/index.js'
+import type { DatasetContext } from '../api/dataset/index.js'
+import type { FlContext } from '../api/fl/index.js'
+import type { FleetContext } from '../api/fleet/index.js'
+import type { MapContext } from '../api/map/index.js'
+import type { ModelStoreContext } from '../api/model-store/index.js'
+import { UPLOAD_NAMES } from '../api/model-store/upload-names.js'
+import type { RoutingContext } from '../api/routing/index.js'
+import type { SessionContext } from '../api/session/index.js'
+import type { SyncContext } from '../api/sync/index.js'
 import type { Config } from '../config/config.js'
 import type { Method, MethodFacts } from '../rpc/define-method.js'
 import type { Api } from '../rpc/dispatch.js'
-import { openRpcDocument } from '../rpc/openrpc.js'
 
 /** Path of the dataproc API. Its requests are forwarded when another backend is configured. */
 export const DATAPROC_PATH = '/api/v1/dataproc/jsonrpc'
@@ -51,50 +51,97 @@ export type GatewayContext = BaseContext &
 
 /**
  * Every API that is answered here, with its path and methods. A room is added here and its part of the
- * context in `app.ts`.
+ * context in `app.ts`. Rooms are loaded with their first call: their shapes are a third of the heap of an idle gateway.
  */
 export function createApis(config: Config): Api<GatewayContext>[] {
+  const api = apiOf<GatewayContext>
   return [
-    apiOf<GatewayContext>(API_PATHS.session, 'Sessions', SESSION_METHODS),
-    ...(config.dataproc.backend === 'embedded'
-      ? [apiOf<GatewayContext>(DATAPROC_PATH, 'Data processing', DATAPROC_METHODS)]
-      : []),
-    apiOf<GatewayContext>(LOADER_PATH, 'Data loader', LOADER_METHODS),
-    apiOf<GatewayContext>(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
-    apiOf<GatewayContext>(
+    api(API_PATHS.session, 'Sessions', async () => (await import('../api/session/index.js')).SESSION_METHODS),
+    ...(config.dataproc.backend === 'embedded' ? [dataprocApi()] : []),
+    api(LOADER_PATH, 'Data loader', async () => (await import('../api/dataloader/index.js')).LOADER_METHODS),
+    api(
+      API_PATHS.getFile,
+      'Stored files',
+      async () => (await import('../api/dataloader/index.js')).GET_FILE_METHODS,
+    ),
+    api(
       mapApiPath(config),
       'Event data, risk maps and routes',
-      MAP_METHODS,
-      ROUTING_METHODS,
+      async () => (await import('../api/map/index.js')).MAP_METHODS,
+      async () => (await import('../api/routing/index.js')).ROUTING_METHODS,
     ),
-    apiOf<GatewayContext>(API_PATHS.dataset, 'Datasets and citations', DATASET_METHODS),
-    apiOf<GatewayContext>(API_PATHS.fl, 'Federated learning', FL_METHODS),
-    apiOf<GatewayContext>(API_PATHS.sync, 'Feeds of tables', SYNC_METHODS),
-    apiOf<GatewayContext>(API_PATHS.fleet, 'Fleet', FLEET_METHODS),
-    apiOf<GatewayContext>(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
+    api(
+      API_PATHS.dataset,
+      'Datasets and citations',
+      async () => (await import('../api/dataset/index.js')).DATASET_METHODS,
+    ),
+    api(API_PATHS.fl, 'Federated learning', async () => (await import('../api/fl/index.js')).FL_METHODS),
+    api(API_PATHS.sync, 'Feeds of tables', async () => (await import('../api/sync/index.js')).SYNC_METHODS),
+    api(API_PATHS.fleet, 'Fleet', async () => (await import('../api/fleet/index.js')).FLEET_METHODS),
+    api(
+      MODEL_STORE_PATH,
+      'Model store',
+      async () => (await import('../api/model-store/index.js')).MODEL_STORE_METHODS,
+    ),
   ]
 }
 
-/** Returns a function that finds the path of a method, or of an upload of that name. */
-export function pathFinder<C>(apis: readonly Api<C>[]): (method: string) => string | undefined {
-  const paths = new Map(apis.flatMap(({ path, methods }) => [...methods.keys()].map((name) => [name, path])))
-  for (const { name } of UPLOAD_METHODS) paths.set(name, `${MODEL_STORE_PATH}/upload/${name}`)
-  return (method) => paths.get(method)
+function dataprocApi(): Api<GatewayContext> {
+  return apiOf(
+    DATAPROC_PATH,
+    'Data processing',
+    async () => (await import('../api/dataproc/index.js')).DATAPROC_METHODS,
+  )
 }
 
-/** Methods of several rooms that share a path. @throws Error when two have one name */
-export function apiOf<C>(path: string, title: string, ...rooms: readonly (readonly Method<C>[])[]): Api<C> {
+/** Returns a function that finds the path of a method, or of an upload of that name. */
+export function pathFinder<C>(apis: readonly Api<C>[]): (method: string) => Promise<string | undefined> {
+  return async (method) => {
+    if (UPLOAD_NAMES.some((name) => name === method)) return `${MODEL_STORE_PATH}/upload/${method}`
+    for (const { path, methods } of apis) if ((await methods()).has(method)) return path
+    return undefined
+  }
+}
+
+/**
+ * Methods of several rooms that share a path. A room that could not be loaded is tried again by the next call.
+ *
+ * @param rooms each loads the methods of a room
+ * @throws Error from `methods` when two have one name
+ */
+export function apiOf<C>(
+  path: string,
+  title: string,
+  ...rooms: readonly (() => Promise<readonly Method<C>[]>)[]
+): Api<C> {
+  let loading: Promise<ReadonlyMap<string, Method<C>>> | undefined
+  const load = async () => byName((await Promise.all(rooms.map((room) => room()))).flat())
+  return {
+    path,
+    title,
+    methods() {
+      loading ??= load().catch((error: unknown) => {
+        loading = undefined
+        throw error
+      })
+      return loading
+    },
+  }
+}
+
+function byName<C>(rooms: readonly Method<C>[]): ReadonlyMap<string, Method<C>> {
   const methods = new Map<string, Method<C>>()
-  for (const method of rooms.flat()) {
+  for (const method of rooms) {
     if (methods.has(method.name)) throw new Error(`two methods are named ${method.name}`)
     methods.set(method.name, method)
   }
-  return { path, title, methods }
+  return methods
 }
 
 /** The OpenRPC document of one path, or of all of them. */
-export function describeApis<C>(apis: readonly Api<C>[], version: string): object {
-  const methods = apis.flatMap((api) => methodsOf(api))
+export async function describeApis<C>(apis: readonly Api<C>[], version: string): Promise<object> {
+  const { openRpcDocument } = await import('../rpc/openrpc.js')
+  const methods = (await Promise.all(apis.map((api) => methodsOf(api)))).flat()
   const [only] = apis
   return openRpcDocument(
     {
@@ -107,6 +154,6 @@ export function describeApis<C>(apis: readonly Api<C>[], version: string): objec
 }
 
 /** Facts of the methods at a path. */
-export function methodsOf<C>(api: Api<C>): (MethodFacts & { path: string })[] {
-  return [...api.methods.values()].map((method) => ({ ...method, path: api.path }))
+export async function methodsOf<C>(api: Api<C>): Promise<(MethodFacts & { path: string })[]> {
+  return [...(await api.methods()).values()].map((method) => ({ ...method, path: api.path }))
 }

@@ -82,10 +82,11 @@ function createDiscovery<C>({
   discoverFacts,
 }: Pick<CallsOptions<C>, 'version' | 'discoverFacts'>): CallDeps<C>['discover'] {
   const made = new Map<string, RawJson>()
-  return (api) => {
+  return async (api) => {
     let document = made.get(api.path)
     if (document === undefined) {
-      document = rawJson(JSON.stringify({ ...describeApis([api], version), ...discoverFacts(api.path) }))
+      const described = await describeApis([api], version)
+      document = rawJson(JSON.stringify({ ...described, ...discoverFacts(api.path) }))
       made.set(api.path, document)
     }
     return document

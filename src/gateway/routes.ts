@@ -85,7 +85,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   addDocumentRoute(app, '/openapi.json', () => describeHttp(config, apis, version))
   addSignInRoute(app, { calls, open: options.signInLinks.open }) // before the files of the console
   addConsoleRoutes(app, {
-    facts: consoleFacts(config, version, apis),
+    facts: () => consoleFacts(config, version, apis),
     readFile: (name) => readAsset(`console/${name}`),
   })
 
@@ -154,11 +154,12 @@ function addBackendRoutes(
 }
 
 /** Facts that the console needs before its first call. */
-export function consoleFacts<C>(
+export async function consoleFacts<C>(
   { service, riskmap, routing }: Config,
   version: string,
   apis: readonly Api<C>[],
-): ConsoleFacts {
+): Promise<ConsoleFacts> {
+  const names = async ({ path, methods }: Api<C>) => [path, [...(await methods()).keys()]]
   return {
     version,
     tokenHeader: `${service.headerPrefix}-Session-Token`,
@@ -168,6 +169,6 @@ export function consoleFacts<C>(
     themes: riskmap.themes,
     maxVia: routing.maxVia,
     maxAlternatives: routing.maxAlternatives,
-    methods: Object.fromEntries(apis.map(({ path, methods }) => [path, [...methods.keys()]])),
+    methods: Object.fromEntries(await Promise.all(apis.map(names))),
   }
 }

@@ -42,9 +42,9 @@ export interface CallDeps<C> {
   /** absent where answers are not compressed */
   readonly compressions?: Compressions
   contextOf(call: Call): C
-  discover(api: Api<C>): unknown
+  discover(api: Api<C>): Promise<unknown>
   /** Returns the path that has a method; undefined for an unknown one. */
-  pathOf(method: string): string | undefined
+  pathOf(method: string): Promise<string | undefined>
   /** receives errors that are no refusal, and refusals with a cause */
   onFault(requestId: string, method: string, error: unknown): void
   /** called when a caller hung up before the end of a streamed result, whose source is then closed */

@@ -25,7 +25,8 @@ export const DISCOVER = 'rpc.discover'
 export interface Api<C> {
   readonly path: string
   readonly title: string
-  readonly methods: ReadonlyMap<string, Method<C>>
+  /** Returns the methods by their names. Their code and their shapes are loaded with the first call. */
+  methods(): Promise<ReadonlyMap<string, Method<C>>>
 }
 
 /** The transport's side of the calls in one HTTP request. */
@@ -36,9 +37,9 @@ export interface Dispatch<C> {
   readonly maxBatch: number
   readonly maxDepth: number
   /** makes the OpenRPC document of this path, for `rpc.discover` */
-  discover(): unknown
+  discover(): Promise<unknown>
   /** Returns the path that has a method, also one that is an upload; undefined for an unknown one. */
-  pathOf(method: string): string | undefined
+  pathOf(method: string): Promise<string | undefined>
   mayCall(scope: Scope): boolean
   /** takes calls from the caller's allowance. @throws AppError RATE_LIMITED */
   charge(calls: number): Promise<void>
@@ -115,7 +116,7 @@ export async function answerDiscovery(
   }
   const request = readRequest(value)
   if ('fault' in request || request.method !== DISCOVER || request.id === undefined) return undefined
-  return { status: 200, body: enveloped(await resultPiece(discover()), request.id) }
+  return { status: 200, body: enveloped(await resultPiece(await discover()), request.id) }
 }
 
 /**
@@ -139,7 +140,7 @@ export async function callForPiece<C>(
     outcome = toAppError(error).errorName
     throw error
   } finally {
-    const isKnown = call.api.methods.has(name) || name === DISCOVER
+    const isKnown = name === DISCOVER || (await call.api.methods()).has(name)
     call.onCall(isKnown ? name : 'unknown', outcome, performance.now() - startedAtMs)
   }
 }
@@ -164,9 +165,10 @@ async function callMethod<C>(
   call: Dispatch<C>,
   exact?: () => Promise<unknown>,
 ): Promise<unknown> {
-  if (name === DISCOVER) return call.discover()
-  const method = call.api.methods.get(name)
-  if (method === undefined) throw unknownMethod(name, call)
+  if (name === DISCOVER) return await call.discover()
+  const methods = await call.api.methods()
+  const method = methods.get(name)
+  if (method === undefined) throw await unknownMethod(name, methods.keys(), call)
   if (!call.mayCall(method.scope)) {
     throw new AppError(
       'FORBIDDEN',
@@ -229,11 +231,12 @@ async function answerBatch<C>(
   } catch (error) {
     return refusal(null, error, call.requestId, 429)
   }
+  const methods = await call.api.methods()
   const pieces: Promise<Piece | undefined>[] = []
   let startedAtMs = performance.now()
   let isAlone = true
   for (const [index, item] of items.entries()) {
-    const mayOverlap = overlaps(item, call)
+    const mayOverlap = overlaps(item, methods)
     // the items before it are over, unless all of them and this one may run side by side
     if (isAlone || !mayOverlap) await Promise.all(pieces)
     isAlone = !mayOverlap
@@ -248,9 +251,9 @@ async function answerBatch<C>(
   return made.length === 0 ? { status: 204, body: null } : { status: 200, body: joined(made) }
 }
 
-function overlaps<C>(item: unknown, { api }: Dispatch<C>): boolean {
+function overlaps<C>(item: unknown, methods: ReadonlyMap<string, Method<C>>): boolean {
   if (typeof item !== 'object' || item === null || !('method' in item)) return false
-  return typeof item.method === 'string' && api.methods.get(item.method)?.mayOverlap === true
+  return typeof item.method === 'string' && methods.get(item.method)?.mayOverlap === true
 }
 
 /** Answers one item of a batch. Never rejects. @returns undefined for a notification */
@@ -302,9 +305,13 @@ function refusal(id: RequestId, error: unknown, requestId: string, status: numbe
 /** Most names that are offered for an unknown one. */
 const MAX_OFFERED = 3
 
-function unknownMethod<C>(name: string, { api, pathOf }: Dispatch<C>): AppError {
-  const path = pathOf(name)
-  const offered = candidates(api.methods.keys(), name, MAX_OFFERED)
+async function unknownMethod<C>(
+  name: string,
+  known: Iterable<string>,
+  { pathOf }: Dispatch<C>,
+): Promise<AppError> {
+  const path = await pathOf(name)
+  const offered = candidates(known, name, MAX_OFFERED)
   const where = path === undefined ? `expected one like ${offered}` : `which ${path} has`
   return new AppError(
     'METHOD_NOT_FOUND',

@@ -92,7 +92,7 @@ t.test('cli: global options are accepted before and after the verb', async (t) =
 
 t.test('cli: each verb has a description', async (t) => {
   const { io, deps } = idleDeps(t.testdir())
-  const verbs = listVerbs(io, deps)
+  const verbs = await listVerbs(io, deps)
   for (const { usage, description } of verbs) t.ok(description.length > 10, usage)
   const names = verbs.map(({ usage }) => usage.split(' [')[0])
   for (const name of ['serve', 'init', 'version', 'key create', 'config check', 'map build']) {

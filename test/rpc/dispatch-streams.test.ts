@@ -93,11 +93,11 @@ t.test('dispatch: a source that cannot be closed does not keep the others open',
     },
   }
   const plain = { summary: '', scope: 'none', params: z.strictObject({}), result: z.unknown() } as const
-  const methods = new Map(call.api.methods)
+  const methods = new Map(await call.api.methods())
   methods.set('stubborn', defineMethod({ ...plain, name: 'stubborn', handle: () => streamed(stubborn) }))
   const { body } = await dispatch(bytes([request('stubborn'), request('stream', { name: 'b' })]), {
     ...call,
-    api: { ...call.api, methods },
+    api: { ...call.api, methods: async () => methods },
   })
   if (body === null || isWhole(body)) return t.fail('expected a stream')
   await t.rejects(body.return?.() as Promise<unknown>, { message: 'stuck' })

@@ -66,7 +66,7 @@ t.test(
       })
     for (const name of ['DATABASE_UNAVAILABLE', 'OBJECTS_UNAVAILABLE'] as const) {
       const methods = new Map([[name, away(name) as Method<unknown>]])
-      const { call } = dispatchOf({ api: { path: '/test', title: 'test', methods } })
+      const { call } = dispatchOf({ api: { path: '/test', title: 'test', methods: async () => methods } })
       const single = await dispatch(bytes(request(name)), call)
       t.match(single, { status: 503, retryAfterS: 5 })
       t.match(await parsed(single), { id: 1, error: { data: { name } } })
@@ -282,7 +282,8 @@ t.test('dispatch: others have their turn between the items of a batch', async (t
       return null
     },
   })
-  const api = { path: '/test', title: 'test', methods: new Map([['busy', busy as Method<unknown>]]) }
+  const methods = new Map([['busy', busy as Method<unknown>]])
+  const api = { path: '/test', title: 'test', methods: async () => methods }
   const { call } = dispatchOf({ api, maxBatch: 10 })
   let turns = 0
   const count = () => {
@@ -313,7 +314,7 @@ t.test('dispatch: neighbours that may overlap run side by side, others one after
       },
     })
   const methods = new Map([method('open', true), method('plain', false)].map((one) => [one.name, one]))
-  const { call } = dispatchOf({ api: { path: '/x', title: '', methods }, maxBatch: 5 })
+  const { call } = dispatchOf({ api: { path: '/x', title: '', methods: async () => methods }, maxBatch: 5 })
   const names = ['open', 'open', 'plain', 'plain', 'open']
   const answer = await dispatch(bytes(names.map((name, id) => request(name, {}, id))), call)
   t.match(

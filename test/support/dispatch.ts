@@ -84,13 +84,13 @@ export function dispatchOf(overrides: Partial<Dispatch<unknown>> = {}): {
   const seen: Seen = { events: [], faults: [], charged: [] }
   const methods = new Map(methodsOf(seen).map((method) => [method.name, method]))
   const call: Dispatch<unknown> = {
-    api: { path: '/test', title: 'test', methods },
+    api: { path: '/test', title: 'test', methods: async () => methods },
     context: {},
     requestId: 'r-1',
     maxBatch: 3,
     maxDepth: 10,
-    discover: () => ({ openrpc: 'here' }),
-    pathOf: (method) => (method === 'elsewhere' ? '/other/jsonrpc' : undefined),
+    discover: async () => ({ openrpc: 'here' }),
+    pathOf: async (method) => (method === 'elsewhere' ? '/other/jsonrpc' : undefined),
     mayCall: (scope) => scope !== 'admin',
     charge: async (calls) => {
       seen.charged.push(calls)

@@ -96,7 +96,7 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
     retention: { ...rules, wake: () => undefined, stateOf: () => undefined },
   }
   const methods = new Map([...LOADER_METHODS, ...GET_FILE_METHODS].map((method) => [method.name, method]))
-  const api: Api<DataLoaderContext> = { path: '/loader', title: 'Data loader', methods }
+  const api: Api<DataLoaderContext> = { path: '/loader', title: 'Data loader', methods: async () => methods }
   return {
     loader,
     data,
@@ -116,8 +116,8 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
       requestId: randomUUID(),
       maxBatch: config.limits.batch,
       maxDepth: config.limits.jsonDepth,
-      discover: () => ({}),
-      pathOf: () => undefined,
+      discover: async () => ({}),
+      pathOf: async () => undefined,
       mayCall: () => true,
       charge: async () => undefined,
       onFault: (_method, error) => console.error(error),

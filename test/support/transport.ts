@@ -84,11 +84,8 @@ export async function startTransport(
       handle: ({ chunks, failAt }) => streamed(longResult(chunks, failAt, state)),
     }),
   ]
-  const api = {
-    path: PATH,
-    title: 'test',
-    methods: new Map(methods.map((m) => [m.name, m as Method<unknown>])),
-  }
+  const byName = new Map(methods.map((m) => [m.name, m as Method<unknown>]))
+  const api = { path: PATH, title: 'test', methods: async () => byName }
   const bodyLimits = { maxBytes: config.limits.bodyBytes, idleMs: config.limits.bodyIdleMs }
   const isDraining = () => state.isDraining
   const onFault = (_id: string, _method: string, error: unknown) => faults.push(error)
@@ -129,8 +126,8 @@ export async function startTransport(
     writeIdleMs: config.limits.writeIdleMs,
     compressions: createCompressions(config.limits.compressedAnswers),
     contextOf: contextMaker({}),
-    discover: () => ({}),
-    pathOf: () => undefined,
+    discover: async () => ({}),
+    pathOf: async () => undefined,
     onFault,
     onHangUp: () => undefined,
     onSignInFailure: () => undefined,

@@ -1,7 +1,8 @@
 import { defineMethod } from '../../rpc/define-method.js'
 import { withPlace } from '../../tables/record-fault.js'
 import type { DataLoaderContext } from './context.js'
-import { AddRecordParams, CountersResult, toCounters } from './schema.js'
+import { toCounters } from './counters.js'
+import { AddRecordParams, CountersResult } from './schema.js'
 
 export const addRecord = defineMethod({
   name: 'loaderwebapi.add_record',

@@ -6,7 +6,7 @@ import {
   type StreamOutcome,
   type StreamRequest,
 } from '../../tables/receive-stream.js'
-import { toCounters } from './schema.js'
+import { toCounters } from './counters.js'
 
 /** Result of the stream endpoint: the counters of `add_record`, and the number of the last line. */
 type StreamResult = ReturnType<typeof toCounters> & { last_line: number }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isFault } from '../../storage/columns/column-type.js'
 import { typeOf, UDT_NAMES } from '../../storage/columns/column-types.js'
-import { type Column, type Counters, IF_EXISTS, type LoaderTable } from '../../storage/tables.js'
+import { type Column, IF_EXISTS, type LoaderTable } from '../../storage/tables.js'
 import { MAX_BYTE_LENGTH, MAX_TEXT_LENGTH, NAME_RULE } from '../../tables/column-def.js'
 
 export const MAX_COLUMNS = 1000
@@ -161,18 +161,6 @@ export const GetFileParams = z.strictObject({
   file_name: z.string().max(10_000),
 })
 export const GetFileResult = z.strictObject({ file_data: z.string().describe('base64') })
-
-/** Returns counters in the contract's form. */
-export function toCounters({ upload, duplicate, insert, update }: Counters): z.output<typeof CountersResult> {
-  return {
-    count_upload: upload,
-    count_duplicate: duplicate,
-    count_insert: insert,
-    count_update: update,
-    count: insert + update,
-    message: `Of the ${upload} records uploaded, ${update} were overwritten and ${insert} were inserted.`,
-  }
-}
 
 /** Returns a table in the contract's form: `record_def` has the terms of PostgreSQL's information schema. */
 export function toLoaderEntry(table: LoaderTable): z.output<typeof LoaderEntry> {

@@ -12,8 +12,6 @@ import { refuseLoss } from '../../storage/sqlite/connection/refuse-loss.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { findSettings, type RunSettings, readSettings } from '../settings.js'
-import { prepareDemo } from './demo.js'
-import { demoLines, writeSample } from './demo-lines.js'
 import { oneAtATime } from './one-at-a-time.js'
 import { type Prepared, prepareDataDir } from './prepare.js'
 import { createNotifier, type Notifier } from './sd-notify.js'
@@ -68,7 +66,7 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
       ? PREPARED_BEFORE
       : await prepareDataDir(layout, { keepsSecret: io.stdout.isTTY !== true })
     const stopAsked = waitForStop(deps, log)
-    if (options.demo === true) await prepareDemo(layout, deps.version)
+    if (options.demo === true) await (await import('./demo.js')).prepareDemo(layout, deps.version)
     const gateway = await startGateway(settings, layout, log, deps)
     const manager = createNotifier(deps.env, log)
     const stopWatchdog = manager.startWatchdog(gateway.isAlive)
@@ -163,7 +161,8 @@ async function printReady(
     return
   }
   const isDemo = options.demo === true
-  const sample = isDemo ? await writeSample(gateway.url, layout, config, prepared) : undefined
+  const demo = isDemo ? await import('./demo-lines.js') : undefined
+  const sample = await demo?.writeSample(gateway.url, layout, config, prepared)
   if (isTerminal) {
     const code = apiKey === null ? undefined : gateway.offerSignIn?.(apiKey)
     const link = code === undefined ? null : `${gateway.url}/console/#sign-in=${code}`
@@ -174,8 +173,8 @@ async function printReady(
   io.stdout.write(
     `Fieldgate serves ${gateway.url} (press Ctrl-C to stop)\nConsole: ${gateway.url}/console/\n`,
   )
-  if (isDemo && existsSync(layout.firstKeyFile))
-    io.stdout.write(`Try:\n${demoLines(gateway.url, config, `-H @'${layout.firstKeyFile}'`)}`)
+  if (demo !== undefined && existsSync(layout.firstKeyFile))
+    io.stdout.write(`Try:\n${demo.demoLines(gateway.url, config, `-H @'${layout.firstKeyFile}'`)}`)
 }
 
 /** Parts of the start that what is printed depends on. */

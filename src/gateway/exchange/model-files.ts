@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import type { AnnouncedModel, AnnounceResult } from '../../api/fl/index.js'
-import { findUploadMethod, PUT_FEEDBACK, toModelInfo, UPLOAD_METHODS } from '../../api/model-store/index.js'
+import { toModelInfo } from '../../api/model-store/model-info.js'
+import type { UploadMethod } from '../../api/model-store/upload-methods.js'
+import { UPLOAD_NAMES } from '../../api/model-store/upload-names.js'
 import type { Caller } from '../../auth/caller.js'
 import type { Config } from '../../config/config.js'
 import { AppError } from '../../errors.js'
@@ -46,13 +48,14 @@ export function modelUploads(deps: ModelFileDeps): ModelUploads<SuppliedFacts, S
     maxParts: limits.modelParts,
     nowUs: () => deps.clock.nowUs(),
     requireSpace: deps.requireSpace,
-    methodNames: UPLOAD_METHODS.map(({ name }) => name),
+    methodNames: UPLOAD_NAMES,
     findMethod(name) {
-      const method = findUploadMethod(name)
-      if (method === undefined) return undefined
+      if (!UPLOAD_NAMES.some((known) => known === name)) return undefined
       return {
         name,
-        readData(json) {
+        async readData(json) {
+          const method = await findMethod(name)
+          if (method === undefined) throw badMethod(name)
           const facts = method.readFacts(json)
           refuseLoop(register.nodeId, facts) // before the bytes are read
           return facts
@@ -75,6 +78,12 @@ export function modelUploads(deps: ModelFileDeps): ModelUploads<SuppliedFacts, S
   }
 }
 
+/** Finds an upload method. Their shapes are loaded with the first upload. */
+async function findMethod(name: string): Promise<UploadMethod | undefined> {
+  const { findUploadMethod } = await import('../../api/model-store/upload-methods.js')
+  return findUploadMethod(name)
+}
+
 /** @throws AppError BAD_UPLOAD where both the params and a part hold a signature */
 function refuseTwoSignatures(data: SuppliedFacts, part: string | undefined): void {
   if (data.signature === undefined || part === undefined) return
@@ -93,7 +102,7 @@ export function resumableUploads(deps: ModelFileDeps): ResumableUploads<UploadRe
     find: (uploadId) => uploads.find(uploadId),
     async create({ uploadId, sizeBytes, metadata, caller }) {
       const { data, sha256, delta } = metadata
-      const method = findUploadMethod(metadata.method)
+      const method = await findMethod(metadata.method)
       if (method === undefined) throw badMethod(metadata.method)
       const facts = { ...method.readFacts(data), tenantId: caller.keyName }
       refuseLoop(register.nodeId, facts)
@@ -135,6 +144,7 @@ export async function announce(
   { sha256, sizeBytes, data, bases, delta }: AnnouncedModel,
   caller: Caller,
 ): Promise<z.input<typeof AnnounceResult>> {
+  const { PUT_FEEDBACK } = await import('../../api/model-store/upload-methods.js')
   const facts = { ...PUT_FEEDBACK.readFacts(data), tenantId: caller.keyName }
   const upload = { uploadId: newId(), keyId: caller.keyId, sha256, sizeBytes, facts, ...(delta && { delta }) }
   const maxModelBytes = config.limits.modelBytes
@@ -155,12 +165,12 @@ export function peerFacts(nodeId: string, { sync }: Pick<Config, 'sync'>): objec
     'x-resumable-upload': { path: UPLOADS_PATH, protocol: 'tus 1.0.0', checksum: CHECKSUM_ALGORITHMS },
     'x-model-signatures': true,
     'x-model-deltas': sync.deltas,
-    'x-uploads': UPLOAD_METHODS.map(({ name }) => name),
+    'x-uploads': UPLOAD_NAMES,
   }
 }
 
 function badMethod(found: string): AppError {
-  const expected = UPLOAD_METHODS.map(({ name }) => name).join(', ')
+  const expected = UPLOAD_NAMES.join(', ')
   const message = `Upload-Metadata: found the method ${found.slice(0, 100)}, expected one of ${expected}`
   return new AppError('BAD_UPLOAD', {}, { message })
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FlContext } from '../../api/fl/index.js'
-import { type ModelStoreContext, toModelInfo } from '../../api/model-store/index.js'
+import type { ModelStoreContext } from '../../api/model-store/index.js'
+import { toModelInfo } from '../../api/model-store/model-info.js'
 import type { Config } from '../../config/config.js'
 import { type BlobStore, createBlobStore } from '../../files/blob-store.js'
 import type { DiskSpace } from '../../files/disk-space.js'

@@ -34,19 +34,21 @@ export type HubContext = BaseContext &
 
 /** Every API of a hub, at the paths of a gateway. What a hub does not have is refused by name. */
 export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[] {
+  const api = (path: string, title: string, ...rooms: (readonly Method<HubContext>[])[]) =>
+    apiOf<HubContext>(path, title, ...rooms.map((methods) => async () => methods))
   const absent = (path: string, title: string, ...rooms: (readonly Method<never>[])[]) =>
-    apiOf<HubContext>(path, title, ...rooms.map((methods) => refused(methods)))
+    api(path, title, ...rooms.map((methods) => refused(methods)))
   return [
-    apiOf<HubContext>(API_PATHS.session, 'Sessions', SESSION_METHODS),
+    api(API_PATHS.session, 'Sessions', SESSION_METHODS),
     absent(DATAPROC_PATH, 'Data processing', DATAPROC_METHODS),
-    apiOf<HubContext>(LOADER_PATH, 'Data loader', HUB_LOADER_METHODS, refused(RETENTION_METHODS)),
-    apiOf<HubContext>(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
-    apiOf<HubContext>(mapApiPath(config), 'Event data, risk maps and routes', MAP_METHODS, ROUTING_METHODS),
-    apiOf<HubContext>(API_PATHS.dataset, 'Datasets and citations', DATASET_READS, refused(DATASET_WRITES)),
-    apiOf<HubContext>(API_PATHS.fl, 'Federated learning', HUB_FL_METHODS, refused(OUTBOX_METHODS)),
-    apiOf<HubContext>(API_PATHS.sync, 'Feeds of tables', refused(SENDER_METHODS), HUB_SYNC_METHODS),
-    apiOf<HubContext>(API_PATHS.fleet, 'Fleet', HUB_FLEET_METHODS, refused(OWN_MEMBERSHIP)),
-    apiOf<HubContext>(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
+    api(LOADER_PATH, 'Data loader', HUB_LOADER_METHODS, refused(RETENTION_METHODS)),
+    api(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
+    api(mapApiPath(config), 'Event data, risk maps and routes', MAP_METHODS, ROUTING_METHODS),
+    api(API_PATHS.dataset, 'Datasets and citations', DATASET_READS, refused(DATASET_WRITES)),
+    api(API_PATHS.fl, 'Federated learning', HUB_FL_METHODS, refused(OUTBOX_METHODS)),
+    api(API_PATHS.sync, 'Feeds of tables', refused(SENDER_METHODS), HUB_SYNC_METHODS),
+    api(API_PATHS.fleet, 'Fleet', HUB_FLEET_METHODS, refused(OWN_MEMBERSHIP)),
+    api(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
   ]
 }
 

@@ -70,7 +70,7 @@ export function createHubRoutes(options: HubRoutesOptions): Hono<HttpEnv> {
   addDocumentRoute(app, '/openrpc.json', () => describeApis(apis, version))
   addDocumentRoute(app, '/openapi.json', () => describeHttp(config, apis, version))
   addConsoleRoutes(app, {
-    facts: consoleFacts(config, version, apis),
+    facts: () => consoleFacts(config, version, apis),
     readFile: (name) => readAsset(`console/${name}`),
   })
 

@@ -22,7 +22,7 @@ export interface TakenParts<D, S> {
 /** Receivers of the parts. */
 interface PartTakers<D, S> {
   /** takes the JSON part. What it throws ends the upload before the file is read to its end */
-  takeData(bytes: Uint8Array): D
+  takeData(bytes: Uint8Array): D | Promise<D>
   /** takes the file while it arrives */
   takeFile(source: AsyncIterable<Uint8Array>): Promise<S>
 }

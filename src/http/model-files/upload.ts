@@ -37,7 +37,7 @@ export interface ModelUploads<D, S> {
 export interface UploadMethod<D> {
   name: string
   /** @param json numbers as supplied. @throws AppError INVALID_PARAMS, LOOP */
-  readData(json: unknown): D
+  readData(json: unknown): Promise<D>
 }
 
 /** Allowance for the boundaries and headers of the parts. */

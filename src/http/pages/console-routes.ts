@@ -8,8 +8,8 @@ import { refuseOtherMethods } from '../refuse-methods.js'
 import { addDocumentRoute, withTag } from './document-route.js'
 
 interface ConsoleDeps {
-  /** settings that the page needs before sign-in */
-  facts: object
+  /** makes the settings that the page needs before sign-in */
+  facts(): Promise<object>
   /** reads a file of the console; undefined when there is none of this name */
   readFile(name: string): Uint8Array | undefined
 }
@@ -52,7 +52,7 @@ export function addConsoleRoutes(app: Hono<HttpEnv>, { facts, readFile }: Consol
     const isBrowser = /text\/html/.test(c.req.header('accept') ?? '')
     return isBrowser ? redirectResponse('/console/', c.get('requestId'), 302) : await next()
   })
-  addDocumentRoute(app, '/console/facts.json', () => facts)
+  addDocumentRoute(app, '/console/facts.json', facts)
   app.get('/console/', (c) => answerFile(c, files, 'index.html'))
   app.get('/console/:file', (c) => answerFile(c, files, c.req.param('file')))
   for (const path of ['/console', '/console/', '/console/:file']) refuseOtherMethods(app, path, 'GET, HEAD')

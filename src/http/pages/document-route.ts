@@ -17,11 +17,15 @@ const pack = promisify(gzip) as (bytes: Uint8Array) => Promise<Uint8Array>
  * Adds a JSON document that needs no key. It is made at the first request and kept, as it does not change, also
  * compressed; every answer sends the same bytes, so that clients that do not read share one copy.
  */
-export function addDocumentRoute(app: Hono<HttpEnv>, path: string, make: () => object): void {
+export function addDocumentRoute(
+  app: Hono<HttpEnv>,
+  path: string,
+  make: () => object | Promise<object>,
+): void {
   let made: Tagged | undefined
   let packed: Promise<Tagged> | undefined
   app.get(path, async (c) => {
-    made ??= withTag(Buffer.from(JSON.stringify(make())))
+    made ??= withTag(Buffer.from(JSON.stringify(await make())))
     const isPacked = made.bytes.length >= MIN_PACKED_BYTES && acceptsGzip(c.req.header('accept-encoding'))
     if (isPacked)
       packed ??= pack(made.bytes)

@@ -73,7 +73,7 @@ async function answerRpc<C>(
   if (discovered !== undefined) return await answerResponse(discovered, streamOptions(c, api.path, deps))
   const caller = await signIn(c, deps)
   requireJson(c)
-  requireSomeScope(c, api, caller)
+  await requireSomeScope(c, api, caller)
   const share = await takeBody(c, deps, caller, answerer.inlineBytes)
   try {
     const answer = await answerer.answerRpc(c, dispatchOf(c, api, caller, deps))
@@ -91,12 +91,12 @@ async function answerRest<C>(
   answerer: BodyAnswerer<C>,
 ): Promise<Response> {
   if (method === DISCOVER && !hasCredentials(c, deps.tokenHeader))
-    return await jsonResponse(await resultPiece(deps.discover(api)), streamOptions(c, method, deps))
+    return await jsonResponse(await resultPiece(await deps.discover(api)), streamOptions(c, method, deps))
   const caller = await signIn(c, deps)
   requireJson(c)
-  const { scope = 'none' } = api.methods.get(method) ?? {}
+  const { scope = 'none' } = (await api.methods()).get(method) ?? {}
   requireScope(caller, scope)
-  requireSomeScope(c, api, caller)
+  await requireSomeScope(c, api, caller)
   const share = await takeBody(c, deps, caller, answerer.inlineBytes)
   try {
     const piece = await answerer.answerParams(c, method, dispatchOf(c, api, caller, deps))
@@ -112,9 +112,9 @@ async function answerRest<C>(
  *
  * @throws AppError FORBIDDEN with the scope of one of the methods
  */
-function requireSomeScope<C>(c: HttpContext, { methods }: Api<C>, caller: Caller): void {
+async function requireSomeScope<C>(c: HttpContext, api: Api<C>, caller: Caller): Promise<void> {
   if (bodyBytes(c) <= SMALL_BODY_BYTES) return
-  const scopes = [...methods.values()].map(({ scope }) => scope)
+  const scopes = [...(await api.methods()).values()].map(({ scope }) => scope)
   const [needed] = scopes
   if (needed !== undefined && !scopes.some((scope) => isAllowed(caller.scopes, scope)))
     requireScope(caller, needed)

@@ -15,6 +15,7 @@ import {
 import { createHubApis, type HubContext, notOnHub } from '../../../src/gateway/hub/apis.js'
 import { REFUSED_ROUTES } from '../../../src/gateway/hub/routes.js'
 import type { Method } from '../../../src/rpc/define-method.js'
+import type { Api } from '../../../src/rpc/dispatch.js'
 import { rejectsWith } from '../../support/rejects-with.js'
 
 const loaded = loadConfig(null, {}, {})
@@ -32,14 +33,23 @@ const REFUSED = [
   ...DATASET_WRITES,
 ].map(({ name }) => name)
 
-const methodsOf = (apis: readonly { path: string; methods: ReadonlyMap<string, Method<never>> }[]) =>
-  apis.flatMap(({ path, methods }) => [...methods.values()].map((method) => ({ path, method })))
+const methodsOf = async (apis: readonly Api<never>[]) => {
+  const found = apis.map(async ({ path, methods }) =>
+    [...(await methods()).values()].map((method) => ({ path, method })),
+  )
+  return (await Promise.all(found)).flat()
+}
 
 t.test('hub: has every method of a gateway, at its path, with its scope and its shapes', async (t) => {
-  const facts = (apis: Parameters<typeof methodsOf>[0]) =>
-    methodsOf(apis).map(({ path, method: { name, scope, params } }) => ({ path, name, scope, params }))
-  const hub = new Map(facts(createHubApis(config) as never).map((fact) => [fact.name, fact]))
-  const gateway = facts(createApis(config) as never)
+  const facts = async (apis: readonly Api<never>[]) =>
+    (await methodsOf(apis)).map(({ path, method: { name, scope, params } }) => ({
+      path,
+      name,
+      scope,
+      params,
+    }))
+  const hub = new Map((await facts(createHubApis(config) as never)).map((fact) => [fact.name, fact]))
+  const gateway = await facts(createApis(config) as never)
   t.equal(hub.size, gateway.length)
   for (const { path, name, scope, params } of gateway) {
     const found = hub.get(name)
@@ -48,7 +58,7 @@ t.test('hub: has every method of a gateway, at its path, with its scope and its 
 })
 
 t.test('hub: what it does not have is refused by name with one code', async (t) => {
-  const absent = methodsOf(createHubApis(config) as never).filter(
+  const absent = (await methodsOf(createHubApis(config) as never)).filter(
     ({ path, method }) => !SERVED.includes(path) || REFUSED.includes(method.name),
   )
   t.ok(absent.length > 35)

@@ -13,7 +13,7 @@ const FILES: Record<string, string> = {
 function consoleApp() {
   const app = new Hono<HttpEnv>()
   addConsoleRoutes(app, {
-    facts: { version: '1.2.3' },
+    facts: async () => ({ version: '1.2.3' }),
     readFile: (name) => (FILES[name] === undefined ? undefined : Buffer.from(FILES[name])),
   })
   return (path: string, headers: Record<string, string> = {}) => app.request(path, { headers })
