@@ -78,6 +78,35 @@ t.test(
         },
       )
     })
+    await t.test('an error of the gateway on a Japanese page: a Japanese sentence comes first', async (t) => {
+      const answerWith = async (name: string, look: string) => {
+        await view.goTo('#/nowhere')
+        const error = { code: -32603, message: 'Internal error', data: { name } }
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, error })
+        await page.route(ANSWERS, (route) =>
+          route.fulfill({ status: 500, contentType: 'application/json', body }),
+        )
+        await view.goTo('#/tables')
+        await page.getByText(`${look} (${name}: Internal error)`).first().waitFor()
+        t.same(await page.evaluate(measure), [])
+        await page.unrouteAll({ behavior: 'ignoreErrors' })
+      }
+      const choose = (language: string) =>
+        page.evaluate(`(() => {
+          const list = document.querySelector('select[name=language]')
+          list.value = '${language}'
+          list.dispatchEvent(new Event('change'))
+        })()`)
+      await choose('ja')
+      await page.getByRole('button', { name: 'メニュー' }).waitFor()
+      await answerWith(
+        'INTERNAL',
+        'ゲートウェイの不具合です。ログでリクエスト ID を検索し、報告してください。',
+      )
+      await answerWith('NEVER_HEARD_OF', 'リクエストに失敗しました')
+      await choose('en')
+      await page.getByRole('button', { name: 'Menu' }).waitFor()
+    })
     await t.test('a reload without an answer: the reason, and a button', async () => {
       await page.route('**/console/facts.json', (route) => route.abort('connectionrefused'))
       await page.reload()

@@ -1,6 +1,7 @@
 import { type Child, fill, freshId, h } from './dom.js'
 import { t } from './i18n.js'
 import { isFault } from './rpc.js'
+import { currentSettings } from './settings.js'
 
 /** An input with its label; screen readers read the hint as its description. */
 export function field(label: string, input: HTMLElement, hint?: string): HTMLElement {
@@ -118,6 +119,17 @@ export function table(
   )
 }
 
+/** Advice in Japanese by error name; '' where there is none. */
+type Advice = (faultName: string) => string
+
+/** The texts belong to the pages behind sign-in, and come with them. */
+let advice: Advice = () => ''
+
+/** Sets the advice that stands before messages of the gateway, which are English, on Japanese pages. */
+export function useAdvice(texts: Advice): void {
+  advice = texts
+}
+
 /** Text of an error, with advice for a lost connection and a missing scope. */
 export function faultText(error: unknown): string {
   // what browsers throw for a file or module that does not come
@@ -125,7 +137,9 @@ export function faultText(error: unknown): string {
   if (!isFault(error)) return `${t('failed')}: ${error instanceof Error ? error.message : String(error)}`
   if (error.faultName === 'NETWORK') return t('networkFault')
   if (error.faultName === 'FORBIDDEN') return t('forbiddenFault', { scope: String(error.data.scope ?? '') })
-  return `${error.faultName}: ${error.message}`
+  const text = `${error.faultName}: ${error.message}`
+  if (currentSettings().language !== 'ja') return text
+  return `${advice(error.faultName) || t('failed')} (${text})`
 }
 
 /** Notice with the text of an error, and a button that retries when `again` is given. */

@@ -56,6 +56,7 @@ export function lateView(box: HTMLElement, events: MapEvents, load: () => Promis
       fitted = [...bbox]
       set('fit', (now) => now.fit(bbox))
     },
+    shows: (bbox) => view?.shows(bbox) ?? false,
     bounds: () => view?.bounds() ?? fitted ?? boundsOf(mapState.camera, box),
     close() {
       isClosed = true

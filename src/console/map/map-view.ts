@@ -16,7 +16,10 @@ export interface MapView {
   showPoints(points: readonly [number, number][]): void
   /** marks a place of the route; undefined removes the mark */
   setMark(point: [number, number] | undefined): void
+  /** moves the map so that all of a box lies in the part that no legend and no button covers */
   fit(bbox: readonly [number, number, number, number]): void
+  /** true when all of a box lies in that part now */
+  shows(bbox: readonly [number, number, number, number]): boolean
   /** west, south, east, north of the visible area, degrees */
   bounds(): [number, number, number, number]
   close(): void

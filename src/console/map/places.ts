@@ -10,6 +10,7 @@ import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { faultText } from '../core/parts.js'
 import { isDark } from '../core/settings.js'
+import { coveredEdges } from './free-part.js'
 import { setUpLibrary } from './set-up.js'
 import type { ServedMap } from './state.js'
 import { mapStyle } from './style.js'
@@ -68,7 +69,8 @@ export function createPlacesMap(
         return [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))] as const
       }
       const [[west, east], [south, north]] = [edges(0), edges(1)]
-      map.fitBounds([west, south, east, north], { padding: 40, maxZoom: 13, animate: false })
+      const padding = coveredEdges(box)
+      map.fitBounds([west, south, east, north], { padding, maxZoom: 13, animate: false })
     },
     close: () => map.remove(),
   }

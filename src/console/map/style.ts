@@ -29,8 +29,8 @@ interface Colours {
 }
 
 const LIGHT: Colours = {
-  ground: '#eef1f0',
-  casing: '#c9d1d2',
+  ground: '#e9edec',
+  casing: '#a9b5b9',
   road: '#ffffff',
   main: '#fbe3a6',
   fast: '#f5c26b',

@@ -10,6 +10,7 @@ import { faultText } from '../core/parts.js'
 import { isDark } from '../core/settings.js'
 import { drawShields } from './base/shields.js'
 import { clickEvents } from './events/click.js'
+import { coveredEdges } from './free-part.js'
 import { dragLine } from './line-drag.js'
 import { liveLines } from './live-lines.js'
 import type { MapEvents, MapView } from './map-view.js'
@@ -56,8 +57,14 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
           [west, south],
           [east, north],
         ],
-        { padding: 40, maxZoom: 15, animate: false },
+        { padding: coveredEdges(box), maxZoom: 15, animate: false },
       ),
+    shows: ([west, south, east, north]) => {
+      const { top, right, bottom, left } = coveredEdges(box)
+      const [min, max] = [map.project([west, north]), map.project([east, south])]
+      const isInWidth = min.x >= left - SLACK && max.x <= box.clientWidth - right + SLACK
+      return isInWidth && min.y >= top - SLACK && max.y <= box.clientHeight - bottom + SLACK
+    },
     bounds() {
       const bounds = map.getBounds()
       return [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()]
@@ -65,6 +72,9 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
     close: () => map.remove(),
   }
 }
+
+/** What reaches so far over the free part of the map is shown well enough, px. */
+const SLACK = 8
 
 /** The same each time: data that are the same are not drawn again. */
 const NOTHING: readonly object[] = []

@@ -112,7 +112,7 @@ export const EN_MAP = {
   wayAround: 'Around risk',
   wayFastest: 'Fastest',
   wayOther: 'Alternative {n}',
-  choiceRisk: 'risk up to {n}, exposure {m}',
+  choiceRisk: 'risk up to\u00a0{n}, exposure\u00a0{m}',
   exposure: 'Exposure (level · h)',
   gainedTime: '+{time}',
   gainedRisk: 'highest risk {from} → {to}',

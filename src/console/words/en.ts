@@ -71,6 +71,7 @@ export const EN = {
   rowsFromTo: 'Rows {from}–{to}',
   areYouSure: 'Are you sure?',
   download: 'Download',
+  downloadAs: 'Download {format}',
   copy: 'Copy',
   copied: 'Copied',
   description: 'Description',

@@ -115,7 +115,7 @@ export const JA_MAP: Record<keyof typeof EN_MAP, string> = {
   wayAround: 'リスク回避',
   wayFastest: '最短時間',
   wayOther: '代替経路 {n}',
-  choiceRisk: 'リスク最大 {n}、曝露 {m}',
+  choiceRisk: 'リスク最大\u00a0{n}、曝露\u00a0{m}',
   exposure: '曝露 (レベル・時間)',
   gainedTime: '+{time}',
   gainedRisk: '最大リスク {from} → {to}',

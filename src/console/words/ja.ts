@@ -70,6 +70,7 @@ export const JA: Words = {
   rowsFromTo: '{from}～{to} 行目',
   areYouSure: '実行してもよろしいですか？',
   download: 'ダウンロード',
+  downloadAs: '{format} をダウンロード',
   copy: 'コピー',
   copied: 'コピーしました',
   description: '説明',

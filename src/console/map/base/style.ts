@@ -55,7 +55,7 @@ export const BASE_LIGHT: BaseColours = {
   building: '#d8d4cf',
   buildingEdge: '#c1bcb5',
   square: '#f4f4f2',
-  casing: '#c3c9cb',
+  casing: '#adb6b9',
   street: '#ffffff',
   primary: '#fbe3a6',
   motorway: '#f3b866',

@@ -30,8 +30,8 @@ export function downloads(found: FoundRoute): HTMLElement {
     h(
       'div',
       { class: 'row' },
-      button(`${t('download')} KML`, saveKml, 'small'),
-      button(`${t('download')} GeoJSON`, saveGeoJson, 'small'),
+      button(t('downloadAs', { format: 'KML' }), saveKml, 'small'),
+      button(t('downloadAs', { format: 'GeoJSON' }), saveGeoJson, 'small'),
     ),
     fault.element,
   )

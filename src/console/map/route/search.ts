@@ -2,7 +2,7 @@ import { fill, h } from '../../core/dom.js'
 import { formatNumber, t } from '../../core/i18n.js'
 import { newest } from '../../core/newest.js'
 import { faultNotice } from '../../core/parts.js'
-import { boxOf, isInside } from '../base/box.js'
+import { boxOf } from '../base/box.js'
 import type { MapView } from '../map-view.js'
 import { type FoundRoute, mapState } from '../state.js'
 import { routeAnswer } from './answer.js'
@@ -62,8 +62,6 @@ function firstView(view: MapView): (routes: readonly FoundRoute[]) => void {
       route.features.flatMap(({ geometry }) => geometry.coordinates),
     )
     const box = boxOf(places, 0)
-    const seen = view.bounds()
-    if (box !== undefined && !(isInside(seen, [box[0], box[1]]) && isInside(seen, [box[2], box[3]])))
-      view.fit(box)
+    if (box !== undefined && !view.shows(box)) view.fit(box)
   }
 }
