@@ -1,7 +1,10 @@
 // One process: random mixes of risk, closed areas, vehicles and times on a real map. Each query is compared with an
-// independent search on links, and summed again on the input graph.
+// independent search on links, summed again on the input graph, and asked again of a profile that threads have made.
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
+import { loadConfig } from '../../src/config/config.js'
+import { helperThreads } from '../../src/gateway/workers/helper-threads.js'
 import { buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
@@ -14,6 +17,7 @@ import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
 import type { Metric } from '../../src/routing/cch/metric.js'
 import { createPrepared, type Prepared, prepareNow } from '../../src/routing/cch/prepared.js'
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
+import { type Helpers, startShared } from '../../src/routing/cch/shared-customise.js'
 import type { Vehicle } from '../../src/routing/conditions/vehicle.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
@@ -35,8 +39,17 @@ import { circle, createRandom, randomPoint } from './routing-world.js'
 import { type Slots, timedCost } from './timed-oracle.js'
 import { checkTurns, type Kind } from './turn-oracle.js'
 
-const [extract = '', kind = 'none', profileCount = '40', queryCount = '500', timedCount = '25', seed = '1'] =
-  process.argv.slice(2)
+const [
+  extract = '',
+  kind = 'none',
+  profileCount = '40',
+  queryCount = '500',
+  timedCount = '25',
+  seed = '1',
+  size = '',
+] = process.argv.slice(2)
+/** A map of a country is built once, and its turns are those of the town that it is made of. */
+const isLarge = size === 'large'
 const turnCosts = kind as Kind // by the list of places
 const CLOSED_EVERY = 5
 const FIRST_US = BigInt(Date.UTC(2026, 0, 1)) * 1000n
@@ -45,6 +58,8 @@ const US_PER_MINUTE = 60_000_000n
 const SLOTS = 4
 /** Goals of one start. */
 const GOALS = 10
+/** Time in which threads start and customise some pieces alone. */
+const THREADS_FIRST_MS = 150
 /** Wrong answers of which the places are printed. */
 const MAX_TOLD = 5
 
@@ -57,6 +72,11 @@ interface Tally {
   badWeights: number
   repairs: number
   badRepairs: number
+  /** profiles that threads have made, too, and routes on them */
+  shared: number
+  badShared: number
+  sharedLegs: number
+  badSharedLegs: number
   widened: number
   vehicles: number
   /** profiles at a time at which some conditions of the map hold */
@@ -72,18 +92,17 @@ interface Bench {
   readonly free: Prepared
   readonly random: () => number
   readonly tally: Tally
+  /** threads of the program, which here help with maps of any size; undefined on one core */
+  readonly helpers: Helpers | undefined
 }
 
 async function main(): Promise<void> {
-  const [first, second] = [await buildBytes(), await buildBytes()]
-  const isSame = Buffer.from(first).equals(Buffer.from(second))
-  console.log(
-    `${path.basename(extract)}, turn costs ${turnCosts}: two builds of the extract: ${first.byteLength} bytes, ${isSame ? 'identical' : 'DIFFERENT'}`,
-  )
+  const first = await buildBytes()
+  const isSame = isLarge || Buffer.from(first).equals(Buffer.from(await buildBytes()))
+  const builds = isLarge ? 'one build' : `two builds, ${isSame ? 'identical' : 'DIFFERENT'}`
+  console.log(`${path.basename(extract)}, turn costs ${turnCosts}: ${first.byteLength} bytes, ${builds}`)
   const graph = readGraph(first, crc32)
-  const { turns, priced, wrong: wrongTurns } = checkTurns(graph, extract, turnCosts)
-  console.log(`  ${turns} turns between arcs, ${priced} with a price: ${wrongTurns.length} WRONG`)
-  for (const told of wrongTurns.slice(0, MAX_TOLD)) console.log(`  WRONG: ${told}`)
+  const wrongTurns = isLarge ? 0 : compareTurns(graph)
   const hierarchy = mapHierarchy(graph)!
   const tally = { equal: 0, none: 0, wrong: 0, timed: 0, badSums: 0, badWeights: 0 }
   const bench: Bench = {
@@ -92,12 +111,42 @@ async function main(): Promise<void> {
     hierarchy,
     free: prepareNow({ roads: graph, hierarchy, weights: freeWeights(graph) }, 'int32'),
     random: createRandom(Number(seed)),
-    tally: { ...tally, repairs: 0, badRepairs: 0, widened: 0, vehicles: 0, conditional: 0 },
+    tally: {
+      ...tally,
+      repairs: 0,
+      badRepairs: 0,
+      shared: 0,
+      badShared: 0,
+      sharedLegs: 0,
+      badSharedLegs: 0,
+      widened: 0,
+      vehicles: 0,
+      conditional: 0,
+    },
+    helpers: threadsOfAnySize(),
   }
-  for (let i = 0; i < Number(profileCount); i++) compareProfile(bench, i)
+  for (let i = 0; i < Number(profileCount); i++) {
+    await compareProfile(bench, i)
+  }
   print(bench.tally)
-  const { wrong, badSums, badWeights, badRepairs } = bench.tally
-  if (!isSame || wrongTurns.length + wrong + badSums + badWeights + badRepairs > 0) process.exitCode = 1
+  const { wrong, badSums, badWeights, badRepairs, badShared, badSharedLegs } = bench.tally
+  const faults = wrongTurns + wrong + badSums + badWeights + badRepairs + badShared + badSharedLegs
+  if (!isSame || faults > 0) process.exitCode = 1
+}
+
+/** @returns wrong turns */
+function compareTurns(graph: Graph): number {
+  const { turns, priced, wrong } = checkTurns(graph, extract, turnCosts)
+  console.log(`  ${turns} turns between arcs, ${priced} with a price: ${wrong.length} WRONG`)
+  for (const told of wrong.slice(0, MAX_TOLD)) console.log(`  WRONG: ${told}`)
+  return wrong.length
+}
+
+function threadsOfAnySize(): Helpers | undefined {
+  const loaded = loadConfig(null)
+  if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
+  const helpers = helperThreads(loaded.config, path.resolve('dist/fieldgate.cjs'))
+  return helpers && { ...helpers, minTriangles: 0 }
 }
 
 function print(tally: Tally): void {
@@ -110,6 +159,10 @@ function print(tally: Tally): void {
     badWeights,
     repairs,
     badRepairs,
+    shared,
+    badShared,
+    sharedLegs,
+    badSharedLegs,
     widened,
     vehicles,
     conditional,
@@ -119,6 +172,9 @@ function print(tally: Tally): void {
   )
   console.log(
     `  ${repairs} of the profiles could be customised from free flow: ${badRepairs} differ in any bit from a full customisation; ${widened} needed float64 after all`,
+  )
+  console.log(
+    `  ${shared} of the profiles were customised by threads, too: ${badShared} differ in any bit; ${sharedLegs} queries were asked again of those: ${badSharedLegs} answers DIFFERENT`,
   )
 }
 
@@ -185,7 +241,7 @@ function profileOf(base: Graph, { themes, closed, vehicle, holds = '' }: Mix): P
   return createProfile(graph, themes, closed, links.length === 0 ? undefined : new Set(links))
 }
 
-function compareProfile(bench: Bench, i: number): void {
+async function compareProfile(bench: Bench, i: number): Promise<void> {
   const { hierarchy, free, tally } = bench
   const mix = randomMix(bench, i)
   if (mix.vehicle !== undefined) tally.vehicles++
@@ -204,10 +260,32 @@ function compareProfile(bench: Bench, i: number): void {
   }
   const prepared = createPrepared({ roads: graph, hierarchy, weights, metric }, () => tally.widened++)
   const search = createHierarchySearch(prepared)
+  const shared = bench.helpers && startShared(hierarchy, weights, kind, bench.helpers)
+  // every other time the threads have some pieces before this one takes any
+  await sleep(i % 2 === 0 ? 0 : THREADS_FIRST_MS)
+  const sharedMetric = shared && finish(shared)
+  if (sharedMetric !== undefined) {
+    tally.shared++
+    if (!areEqual(sharedMetric, metric)) tally.badShared++
+  }
+  const searches: Searches = {
+    search,
+    again:
+      sharedMetric &&
+      createHierarchySearch(
+        createPrepared({ roads: graph, hierarchy, weights, metric: sharedMetric }, () => undefined),
+      ),
+  }
   const legs = Number(queryCount) - Number(timedCount)
   for (let query = 0; query < legs; query += GOALS)
-    compareLegs(bench, profile, prices, search, Math.min(GOALS, legs - query))
+    compareLegs(bench, profile, prices, searches, Math.min(GOALS, legs - query))
   compareOverTime(bench, mix)
+}
+
+/** A search on a profile that one thread has made, and one on the same from several. */
+interface Searches {
+  readonly search: LegSearch
+  readonly again: LegSearch | undefined
 }
 
 /** Routes from one place to several: one search on links answers for all of them. */
@@ -215,7 +293,7 @@ function compareLegs(
   bench: Bench,
   profile: Profile,
   prices: Float64Array,
-  search: LegSearch,
+  { search, again }: Searches,
   count: number,
 ): void {
   const { tally } = bench
@@ -230,6 +308,10 @@ function compareLegs(
     const directMs = directLeg(profile, from, to)?.costMs ?? Number.POSITIVE_INFINITY
     note(tally, [start, goal], found?.costMs, Math.min(costTo(to.targets), directMs))
     if (found !== undefined && sumOf(profile, found) !== found.costMs) tally.badSums++
+    if (again === undefined) continue
+    tally.sharedLegs++
+    const repeated = findLeg(profile, again, from, to, endless())
+    if (JSON.stringify(repeated) !== JSON.stringify(found)) tally.badSharedLegs++
   }
 }
 
