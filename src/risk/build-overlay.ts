@@ -1,5 +1,4 @@
-import { createFlatLine, type FlatLine, readFlatLine } from '../routing/graph/flat-line.js'
-import { cornerOffsets, readLine } from '../routing/graph/geometry.js'
+import { createFlatLine, type FlatLine, measureFlatLine, readFlatLine } from '../routing/graph/flat-line.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { type SegmentIndex, segmentIndex } from '../routing/graph/segment-index.js'
 import type { Overlay } from '../routing/search/overlay.js'
@@ -97,9 +96,9 @@ interface Work {
   readonly graph: Graph
   readonly cells: CellSet
   readonly index: CellIndex
-  /** line of the segment for the grid */
+  /** line of the segment */
   readonly flat: FlatLine
-  /** line of the segment for all other cells */
+  /** the same for cells beside the grid, with its box */
   readonly line: MeasuredLine
   readonly covered: Covered
   readonly stretches: Stretches
@@ -212,12 +211,13 @@ function indexCells(cells: CellSet): CellIndex {
 }
 
 function createWork(graph: Graph, cells: CellSet, throwIfEnded?: () => void): Work {
+  const flat = createFlatLine()
   return {
     graph,
     cells,
     index: indexCells(cells),
-    flat: createFlatLine(),
-    line: { xy: [], offsets: [], west: 0, south: 0, east: 0, north: 0 },
+    flat,
+    line: { corners: 0, xy: flat.xy, offsets: flat.offsetsMm, west: 0, south: 0, east: 0, north: 0 },
     covered: createCovered(throwIfEnded),
     stretches: createStretches(),
     pieces: createPieces(),
@@ -273,8 +273,7 @@ function addNear(work: Work, segment: number, lengthMm: number, from: number, en
     }
     if (!isRead) {
       // routes measure by the same offsets, so a cut lies exactly where a route that ends there does
-      readLine(work.graph, segment, line.xy)
-      cornerOffsets(line.xy, lengthMm, line.offsets)
+      readMeasured(work, segment, lengthMm)
       isRead = true
     }
     coverLine(cells, cell, line, covered)
@@ -285,6 +284,15 @@ function addNear(work: Work, segment: number, lengthMm: number, from: number, en
     }
   }
   stackLevels(stretches, lengthMm, pieces)
+}
+
+/** Fills `line` and its offsets, but not its box. */
+function readMeasured({ graph, flat, line }: Work, segment: number, lengthMm: number): void {
+  readFlatLine(graph, segment, flat)
+  measureFlatLine(flat, lengthMm)
+  line.corners = flat.corners
+  line.xy = flat.xy
+  line.offsets = flat.offsetsMm
 }
 
 /** Replaces `stretches` with the pieces above level 0. */

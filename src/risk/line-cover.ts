@@ -6,10 +6,11 @@ import type { CellSet } from './cell-set.js'
 
 /** A line with the distances of its corners from its beginning, and its box. The owner reuses the arrays. */
 export interface MeasuredLine extends Extent {
-  /** x, y, x, y …, 1e-7 degree */
-  readonly xy: number[]
-  /** corner → distance from the beginning; the caller chooses the unit */
-  readonly offsets: number[]
+  corners: number
+  /** x, y, x, y …, 1e-7 degree; may be longer than the line */
+  xy: Float64Array
+  /** corner → distance from the beginning, in a unit that the caller chooses; may be longer than the line */
+  offsets: Float64Array
   west: number
   south: number
   east: number
@@ -50,13 +51,13 @@ export function createCovered(throwIfEnded: () => void = () => undefined): Cover
  * @param covered receives the stretches, in the unit of `line.offsets`
  */
 export function coverLine(cells: CellSet, cell: number, line: MeasuredLine, covered: Covered): void {
-  const { xy, offsets } = line
+  const { xy, offsets, corners } = line
   covered.size = 0
   const area = cells.shape[cell]!
   if (area === null) coverByRectangle(cells.box, cell * 4, line, covered)
   else if (hasEdgeNear(area, line)) coverByArea(area, cells.box, cell * 4, line, covered)
   // no border comes near the line: it is inside when its first corner is
-  else if (isInAreaHalfOpen(area, xy[0]!, xy[1]!)) add(covered, offsets[0]!, offsets[offsets.length - 1]!)
+  else if (isInAreaHalfOpen(area, xy[0]!, xy[1]!)) add(covered, offsets[0]!, offsets[corners - 1]!)
 }
 
 /**
@@ -66,12 +67,11 @@ export function coverLine(cells: CellSet, cell: number, line: MeasuredLine, cove
  * @param at index of its west side in `box`; south, east and north follow
  */
 function coverByRectangle(box: readonly number[], at: number, line: MeasuredLine, covered: Covered): void {
-  const { xy, offsets } = line
+  const { xy, offsets, corners } = line
   const west = box[at]!
   const south = box[at + 1]!
   const east = box[at + 2]!
   const north = box[at + 3]!
-  const corners = offsets.length
   let ax = xy[0]!
   let ay = xy[1]!
   for (let corner = 1; corner < corners; corner++) {
@@ -138,12 +138,11 @@ function coverByArea(
   area: Area,
   box: readonly number[],
   at: number,
-  { xy, offsets }: MeasuredLine,
+  { xy, offsets, corners }: MeasuredLine,
   covered: Covered,
 ): void {
   const { cuts } = covered
   const isSmall = isRing(area)
-  const corners = offsets.length
   const west = box[at]!
   const south = box[at + 1]!
   const east = box[at + 2]!
@@ -202,13 +201,7 @@ function sortCuts({ at, count }: SegmentCuts): void {
  * Adds a part of the segment that ends at `corner`, from share `low` to share `high`. At the ends of the
  * segment the offsets are taken as they are, so that stretches of neighbouring segments meet exactly.
  */
-function addShare(
-  covered: Covered,
-  offsets: readonly number[],
-  corner: number,
-  low: number,
-  high: number,
-): void {
+function addShare(covered: Covered, offsets: Float64Array, corner: number, low: number, high: number): void {
   const start = offsets[corner - 1]!
   const length = offsets[corner]! - start
   add(covered, low <= 0 ? start : start + length * low, high >= 1 ? offsets[corner]! : start + length * high)

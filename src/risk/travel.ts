@@ -1,4 +1,5 @@
 import { walkGeodesic } from '../geo/geodesic.js'
+import type { Extent } from '../geo/types.js'
 import { toE7 } from './cell-set.js'
 import type { MeasuredLine } from './line-cover.js'
 
@@ -62,42 +63,47 @@ const CHORD_M = 5000
 export function lineOfLeg(leg: Leg): MeasuredLine {
   const walk = walkGeodesic([...leg.from], [...leg.to])
   const chords = Math.max(1, Math.ceil(walk.lengthM / CHORD_M)) // at most 4001, to the other side of the Earth
-  const line: MeasuredLine = {
-    xy: [],
-    offsets: [],
-    west: Infinity,
-    south: Infinity,
-    east: -Infinity,
-    north: -Infinity,
+  const xy: number[] = []
+  const offsets: number[] = []
+  // rounded like the cells' coordinates
+  const addCorner = (lng: number, lat: number, share: number) => {
+    xy.push(toE7(lng), toE7(lat))
+    offsets.push(share)
   }
-  addCorner(line, leg.from[0], leg.from[1], 0)
+  addCorner(leg.from[0], leg.from[1], 0)
   for (let chord = 1; chord <= chords; chord++) {
     const share = chord / chords
     const [lng, lat] = chord === chords ? leg.to : walk.at(walk.lengthM * share)
-    const lastLng = line.xy[line.xy.length - 2]! / 1e7
-    const lastLat = line.xy[line.xy.length - 1]! / 1e7
+    const lastLng = xy[xy.length - 2]! / 1e7
+    const lastLat = xy[xy.length - 1]! / 1e7
     if (Math.abs(lng - lastLng) > 180) {
       const edge = lastLng > 0 ? 180 : -180
       const gap = 360 - Math.abs(lng - lastLng)
       const part = gap === 0 ? 0 : Math.abs(edge - lastLng) / gap
       const edgeLat = lastLat + (lat - lastLat) * part
       const edgeShare = (chord - 1 + part) / chords
-      addCorner(line, edge, edgeLat, edgeShare)
-      addCorner(line, -edge, edgeLat, edgeShare)
+      addCorner(edge, edgeLat, edgeShare)
+      addCorner(-edge, edgeLat, edgeShare)
     }
-    addCorner(line, lng, lat, share)
+    addCorner(lng, lat, share)
   }
-  return line
+  return {
+    corners: offsets.length,
+    xy: Float64Array.from(xy),
+    offsets: Float64Array.from(offsets),
+    ...extentOf(xy),
+  }
 }
 
-/** Adds a corner, rounded like the cells' coordinates. @param share offset of the corner */
-function addCorner(line: MeasuredLine, lng: number, lat: number, share: number): void {
-  const x = toE7(lng)
-  const y = toE7(lat)
-  line.xy.push(x, y)
-  line.offsets.push(share)
-  line.west = Math.min(line.west, x)
-  line.south = Math.min(line.south, y)
-  line.east = Math.max(line.east, x)
-  line.north = Math.max(line.north, y)
+/** Box of corners. @param xy x, y, x, y … */
+function extentOf(xy: readonly number[]): Extent {
+  const extent = { west: Infinity, south: Infinity, east: -Infinity, north: -Infinity }
+  for (let at = 0; at < xy.length; at += 2) {
+    const [x, y] = [xy[at]!, xy[at + 1]!]
+    extent.west = Math.min(extent.west, x)
+    extent.south = Math.min(extent.south, y)
+    extent.east = Math.max(extent.east, x)
+    extent.north = Math.max(extent.north, y)
+  }
+  return extent
 }

@@ -1,12 +1,17 @@
 import t from 'tap'
-import type { Position } from '../../src/geo/types.js'
+import type { Extent, Position } from '../../src/geo/types.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import { coverLine, createCovered, type MeasuredLine } from '../../src/risk/line-cover.js'
 import { boxPolygon } from '../support/boxes.js'
 
+/** A line of two corners, in arrays that are longer than it, as a caller that reuses them has. */
+function segment(xy: readonly number[], end: number, extent: Extent): MeasuredLine {
+  return { corners: 2, xy: Float64Array.of(...xy, 7, 7), offsets: Float64Array.of(0, end, 7), ...extent }
+}
+
 /** A line along y = 0.00001 degree from x = 0, one unit of offset for each 1e-7 degree. */
 function straight(toE7: number): MeasuredLine {
-  return { xy: [0, 100, toE7, 100], offsets: [0, toE7], west: 0, south: 100, east: toE7, north: 100 }
+  return segment([0, 100, toE7, 100], toE7, { west: 0, south: 100, east: toE7, north: 100 })
 }
 
 t.test('coverLine: many borders across one segment are sorted', async (t) => {
@@ -67,7 +72,7 @@ function inSquare(ax: number, ay: number, bx: number, by: number): number[] {
   const west = Math.min(ax, bx)
   const south = Math.min(ay, by)
   const [east, north] = [Math.max(ax, bx), Math.max(ay, by)]
-  coverLine(square(), 0, { xy: [ax, ay, bx, by], offsets: [0, 100], west, south, east, north }, covered)
+  coverLine(square(), 0, segment([ax, ay, bx, by], 100, { west, south, east, north }), covered)
   return covered.ends.slice(0, covered.size)
 }
 
