@@ -17,6 +17,19 @@ t.test('console: language and theme can be changed and are kept', { skip }, asyn
   await page.locator('select[name=language]').selectOption('ja')
   await page.getByRole('heading', { name: '稼働状況' }).waitFor()
   t.equal(await page.evaluate('document.documentElement.lang'), 'ja')
+  // texts that browsers and the gateway have in another language
+  await goTo('#/import')
+  await page.getByText('ファイルを選択').waitFor()
+  await page.getByText('選択されていません').waitFor()
+  await goTo('#/api/routing.dijkstra')
+  await page.locator('textarea[name=params]').fill('[{}]')
+  await page.getByRole('button', { name: '送信' }).click()
+  await page
+    .locator('.notice.bad', {
+      hasText: /^HTTP 200 .* data\.faults を確認してください。.* \(INVALID_PARAMS: /,
+    })
+    .waitFor()
+  await goTo('#/health')
   await page.getByRole('button', { name: 'サインアウト' }).click()
   await page.getByRole('button', { name: 'サインイン' }).waitFor()
   await page.reload()

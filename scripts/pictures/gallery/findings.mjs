@@ -5,7 +5,7 @@
 export const FINDINGS = {
   1: {
     about: 'An import gave records without an end the time of the import as their end',
-    scenes: ['task-import-done', 'task-import-starts'],
+    scenes: ['task-import-done'],
     commands: ['data import'],
   },
   2: {

@@ -1,7 +1,7 @@
 // Pictures of every page of the console, of its states and of what users do there, and what is wrong with their layout.
 // npm run picture -- FOLDER [--map FILE.graph --centre=LNG,LAT] [--only PART] [--variant 360-ja-dark] [--sheets]
 // npm run picture -- FOLDER --finding 1-12,18 [--variant …]: scenes by finding, with sheets (findings.mjs)
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -78,7 +78,8 @@ async function showFindings({ browser, folder, numbers }) {
     const { about, scenes, commands = [] } = FINDINGS[number]
     const inner = path.join(folder, folderOf(number))
     await makeSheets({ browser, folder: inner, names: scenes })
-    if (!existsSync(path.join(inner, `sheet-${scenes[0]}-360.png`)) && scenes[0].startsWith('base-'))
+    const pictures = readdirSync(inner)
+    if (scenes[0].startsWith('base-') && !pictures.some((file) => file.startsWith('base-')))
       console.log(`${number}. needs --map and --centre of a map with a base map`)
     const where = commands.length === 0 ? '' : `; on the command line: ${commands.join(', ')}`
     console.log(`${number}. ${about}: ${inner}${where}`)

@@ -19,7 +19,6 @@ export function taskViews({ question, centre, folder }) {
     ['task-import-shared', '#/import', chooseFile(`${folder}/shared.csv`, shared)],
     ['task-import-refused', '#/import', refused(`${folder}/shared.csv`, shared)],
     ['task-import-done', '#/import', importNew(`${folder}/starts.csv`, shared)],
-    ['task-import-starts', '#/import', showNew(`${folder}/starts.csv`, shared)],
     [
       'task-import-broken',
       '#/import',
@@ -97,13 +96,6 @@ const importNew = (file, lines) => async (page) => {
   await page.locator('main form .button.main').last().click()
   await page.locator('main .notice.good').waitFor()
   await page.waitForTimeout(1500)
-}
-
-/** Shows the records of such a table. */
-const showNew = (file, lines) => async (page) => {
-  await importNew(file, lines)(page)
-  await page.locator('main .notice.good a').first().click()
-  await page.waitForTimeout(2500)
 }
 
 const importInto = (file, lines) => async (page) => {

@@ -4,6 +4,7 @@ import { ACCEPTED_FILES } from '../../tabular/formats/open.js'
 import type { FileChoices } from '../../tabular/row-file.js'
 import { SEPARATORS, type SeparatorName } from '../../tabular/separator.js'
 import { fill, h } from '../core/dom.js'
+import { fileField } from '../core/file-field.js'
 import { t, type Word } from '../core/i18n.js'
 import { button, faultText, field, select } from '../core/parts.js'
 import type { TableInfo } from '../core/tables.js'
@@ -83,7 +84,7 @@ function targetOf({ record_def, unique_columns }: TableInfo): Target {
 function chooser(take: (files: readonly File[]) => void): HTMLElement {
   const input = h('input', { type: 'file', accept: ACCEPTED_FILES })
   input.addEventListener('change', () => take([...(input.files ?? [])]))
-  return h('div', { class: 'card drop-place' }, field(t('file'), input, t('importAccepts')))
+  return h('div', { class: 'card drop-place' }, fileField(t('file'), input, t('importAccepts')))
 }
 
 function readingProgress(file: File, cancel: () => void) {

@@ -64,6 +64,11 @@ export async function createMapCanvas(
     map.getSource<GeoJSONSource>(SOURCE)?.setData(data)
   }
   const layers = layersInPieces(map, box)
+  let fit: () => void = () => undefined
+  map.on('movestart', ({ originalEvent }) => {
+    if (originalEvent !== undefined) fit = () => undefined // the user has chosen another part
+  })
+  map.on('resize', () => fit())
   const useBase = (near: ServedMap | undefined) => {
     const style = mapStyle(near, isDark())
     const ground = style.layers.filter(({ type }) => type === 'background')
@@ -89,7 +94,8 @@ export async function createMapCanvas(
       if (near?.name !== base || map.getSource(SOURCE) === undefined) useBase(near)
       else draw()
       base = near?.name
-      map.fitBounds([west, south, east, north], { padding: 24, maxZoom: 15, animate: false })
+      fit = () => void map.fitBounds([west, south, east, north], { padding: 24, maxZoom: 15, animate: false })
+      fit()
     },
     select(positions) {
       chosen = positions

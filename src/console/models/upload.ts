@@ -1,5 +1,6 @@
 import { Upload } from 'tus-js-client'
 import { fill, h } from '../core/dom.js'
+import { fileField } from '../core/file-field.js'
 import { formatBytes, t } from '../core/i18n.js'
 import { button, checkbox, field, statusLine } from '../core/parts.js'
 import { sessionHeaders } from '../core/rpc.js'
@@ -47,7 +48,7 @@ export function uploadForm(store: string, onDone: () => void): HTMLElement {
     h(
       'div',
       { class: 'grid' },
-      field(t('file'), file),
+      fileField(t('file'), file),
       field(t('kind'), kind),
       field(t('description'), description),
     ),

@@ -3,8 +3,8 @@ import { readExampleFacts } from '../api/example-facts.js'
 import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
-import { badge, copyButton, field, loaded, prose, statusLine, table } from '../core/parts.js'
-import { getJson, request } from '../core/rpc.js'
+import { badge, copyButton, faultText, field, loaded, prose, statusLine, table } from '../core/parts.js'
+import { getJson, request, rpcFault } from '../core/rpc.js'
 
 export interface OpenRpcMethod {
   name: string
@@ -178,15 +178,15 @@ async function post(
   const response = await request(path, { method: 'POST', headers, body })
   const text = await response.text()
   const n = Math.round(performance.now() - startedAt)
-  return { line: `HTTP ${response.status} · ${t('tookMs', { n })}`, text, fault: faultOf(response.ok, text) }
+  return { line: `HTTP ${response.status} · ${t('tookMs', { n })}`, text, fault: faultOf(response, text) }
 }
 
-/** Name and message of the error in an answer; undefined when it has none. */
-function faultOf(isOk: boolean, text: string): string | undefined {
+/** Text of the error in an answer; undefined when it has none. */
+function faultOf({ ok: isOk, status }: Response, text: string): string | undefined {
   if (isOk && text.length > MOST_CHARS) return undefined
   try {
-    const { error }: { error?: { message: string; data?: { name?: string } } } = JSON.parse(text)
-    return error === undefined ? undefined : `${error.data?.name ?? t('failed')}: ${error.message}`
+    const { error }: { error?: Parameters<typeof rpcFault>[1] } = JSON.parse(text)
+    return error === undefined ? undefined : faultText(rpcFault(status, error))
   } catch {
     return isOk ? undefined : t('failed')
   }

@@ -39,7 +39,7 @@ export const EN_IMPORT = {
   importNowhere: '{n} of {m|record has|records have} no place.',
   ifShared: 'If records of the file share a key',
   ifSharedRefuse: 'import nothing',
-  ifSkipStored: 'skip it; refuse keys twice in the file',
+  ifSkipStored: 'skip it; refuse repeated keys',
   ifSkipAll: 'skip it, also within the file',
   importHint: 'The records are sent in parts of some thousand; each part is stored completely or not at all.',
   importStart: 'Import',

@@ -116,6 +116,8 @@ export const EN = {
   ifOverride: 'overwrite it',
   ifError: 'stop the import',
   file: 'File',
+  chooseFile: 'Choose a file',
+  noFile: 'No file chosen',
   openOnMap: 'Show on map',
   defaultValue: 'Default',
 

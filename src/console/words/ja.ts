@@ -115,6 +115,8 @@ export const JA: Words = {
   ifOverride: '上書きする',
   ifError: 'インポートを中止する',
   file: 'ファイル',
+  chooseFile: 'ファイルを選択',
+  noFile: '選択されていません',
   openOnMap: '地図に表示',
   defaultValue: 'デフォルト値',
 

@@ -6,6 +6,9 @@ import { recordContent } from './popup.js'
 
 /** Records of one popup. */
 const MOST_SHOWN = 10
+/** Width of a popup, and of the map's buttons with the space around them, px. */
+const MOST_WIDTH = 300
+const BUTTONS = 52
 const POINTS = ['points-cluster', 'points-single']
 const LINES = ['shapes-line']
 const AREAS = ['shapes-fill']
@@ -44,7 +47,9 @@ export function clickEvents(
     records.slice(0, MOST_SHOWN).map(recordContent),
     rest > 0 && h('p', { class: 'soft small' }, t('furtherRecords', { n: formatNumber(rest) })),
   )
-  new Popup({ maxWidth: '300px' }).setLngLat(event.lngLat).setDOMContent(content).addTo(map)
+  // in a narrow map beside the buttons, not over them
+  const width = Math.min(MOST_WIDTH, map.getContainer().clientWidth - 2 * BUTTONS)
+  new Popup({ maxWidth: `${width}px` }).setLngLat(event.lngLat).setDOMContent(content).addTo(map)
   return true
 }
 
