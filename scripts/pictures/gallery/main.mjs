@@ -1,5 +1,5 @@
 // Pictures of every page of the console, of its states and of what users do there, and what is wrong with their layout.
-// npm run picture -- FOLDER [--map FILE.graph --centre=LNG,LAT] [--only PART] [--variant 360-ja-dark] [--sheets]
+// npm run picture -- FOLDER [--map FILE.graph --centre=LNG,LAT [--ends=LNG,LAT;LNG,LAT]] [--only PART] [--variant 360-ja-dark] [--sheets]
 // npm run picture -- FOLDER --finding 1-12,18 [--variant …]: scenes by finding, with sheets (findings.mjs)
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
 import os from 'node:os'
@@ -28,7 +28,7 @@ export async function makeGallery(words) {
     allowPositionals: true,
     options: {
       ...Object.fromEntries(
-        ['map', 'centre', 'only', 'variant', 'finding'].map((name) => [name, { type: 'string' }]),
+        ['map', 'centre', 'ends', 'only', 'variant', 'finding'].map((name) => [name, { type: 'string' }]),
       ),
       sheets: { type: 'boolean' },
     },
@@ -39,7 +39,11 @@ export async function makeGallery(words) {
   const place =
     values.map === undefined
       ? TOWN
-      : { centre: values.centre.split(',').map(Number), mapName: path.basename(values.map, '.graph') }
+      : {
+          centre: values.centre.split(',').map(Number),
+          mapName: path.basename(values.map, '.graph'),
+          ends: values.ends,
+        }
   const numbers = values.finding === undefined ? undefined : numbersOf(values.finding)
   /** folders of the pictures of a view, inside the given one; none when it is not wanted */
   const foldersOfView = (name) => {
@@ -145,11 +149,12 @@ function withMap(file) {
   return dataDir
 }
 
-function questionOf({ centre: [lng, lat], mapName }) {
-  const ends = [
+/** Question of a route across the risk around the centre. @param ends of it, where there is no road at the usual ones */
+function questionOf({ centre: [lng, lat], mapName, ends }) {
+  const usual = [
     [lng - 0.012, lat + 0.01],
     [lng + 0.01, lat - 0.011],
   ]
-  const points = ends.map((point) => point.map((degrees) => degrees.toFixed(5)).join(',')).join(';')
+  const points = ends ?? usual.map((point) => point.map((degrees) => degrees.toFixed(5)).join(',')).join(';')
   return `map=${mapName}&points=${points}&theme=river:${AVOID}&at=${new Date().toISOString()}`
 }

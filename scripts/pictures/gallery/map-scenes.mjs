@@ -25,13 +25,25 @@ export function mapScenes({ question, centre, hasBase }) {
     ['task-map-link', `#/map?${question}`, copyLink],
     ...(hasBase
       ? [
-          ['base-wide', `#/map?${view(11)}`, settle(4000)],
-          ['base-town', `#/map?${view(14)}`, settle(4000)],
-          ['base-near', `#/map?${view(16.5)}`, settle(4000)],
-          ['base-route', `#/map?${question}`, settle(6000)],
+          ['base-wide', `#/map?${view(11)}`, still],
+          ['base-town', `#/map?${view(14)}`, still],
+          ['base-near', `#/map?${view(16.5)}`, still],
+          ['base-route', `#/map?${question}`, still],
         ]
       : []),
   ]
+}
+
+/** Waits until the map draws nothing more: a base map has many tiles. */
+async function still(page) {
+  const look = () => page.locator('.map-box').screenshot()
+  await page.waitForTimeout(3000)
+  for (let [tries, seen, now] = [0, await look(), undefined]; tries < 10; tries++) {
+    await page.waitForTimeout(1500)
+    now = await look()
+    if (now.equals(seen)) return
+    seen = now
+  }
 }
 
 /** Range of times of the last 40 to 10 days, in which the records lie. */

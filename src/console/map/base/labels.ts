@@ -52,7 +52,10 @@ function waterLabels({ waterText, halo }: BaseColours): LayerSpecification[] {
       type: 'symbol',
       source: BASE_SOURCE,
       'source-layer': 'water_polygons_labels',
-      layout: { 'text-field': TWO_LINES, 'text-font': ITALIC, 'text-size': 12, 'text-max-width': 7 },
+      layout: {
+        ...{ 'text-field': TWO_LINES, 'text-font': ITALIC, 'text-size': 12, 'text-max-width': 7 },
+        'text-padding': 20, // a river of many areas has its name at each of them
+      },
       paint,
     },
   ]

@@ -71,8 +71,8 @@ export const BASE_LIGHT: BaseColours = {
   shieldText: '#26343c',
 }
 export const BASE_DARK: BaseColours = {
-  water: '#152f40',
-  shore: '#2c5770',
+  water: '#1d4a66',
+  shore: '#3d7896',
   forest: '#1a2b22',
   green: '#1c2f25',
   field: '#1d2420',
