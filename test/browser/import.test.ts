@@ -9,6 +9,7 @@ import {
   startBrowser,
 } from '../support/browser.js'
 import { townGateway } from '../support/console-gateway.js'
+import { until } from '../support/models.js'
 import type { TestGateway } from '../support/start-gateway.js'
 
 const skip = missingChromium
@@ -51,6 +52,14 @@ t.test('console: a file that is dropped anywhere becomes a table with one click'
   t.equal(await page.getByRole('region', { name: 'First records' }).locator('tbody tr').count(), 20)
   await page.locator('.small-map').scrollIntoViewIfNeeded() // the map library is loaded with it
   await page.locator('.small-map canvas').waitFor()
+  await until('the map fills its box', async () =>
+    Boolean(
+      await page.evaluate(`(() => {
+        const [box, canvas] = ['.small-map', '.small-map canvas'].map((each) => document.querySelector(each))
+        return canvas.clientHeight === box.clientHeight && canvas.clientWidth === box.clientWidth
+      })()`),
+    ),
+  )
   t.same(await tableNames(gateway), [], 'nothing was made yet')
   await page.getByRole('button', { name: 'Create table and import' }).click()
   await page.getByText('30 records read: 30 inserted').waitFor()

@@ -9,6 +9,7 @@ import { t } from '../core/i18n.js'
 import { call, request } from '../core/rpc.js'
 import { isDark } from '../core/settings.js'
 import { whenIdle } from '../core/when-idle.js'
+import { followSize } from '../map/follow-size.js'
 import type { ServedMap } from '../map/state.js'
 import { mapStyle, PROTOCOL } from '../map/style.js'
 
@@ -69,6 +70,7 @@ export async function createMapCanvas(
     if (originalEvent !== undefined) fit = () => undefined // the user has chosen another part
   })
   map.on('resize', () => fit())
+  const endSize = followSize(map, box)
   const useBase = (near: ServedMap | undefined) => {
     const style = mapStyle(near, isDark())
     const ground = style.layers.filter(({ type }) => type === 'background')
@@ -103,6 +105,7 @@ export async function createMapCanvas(
     },
     close() {
       layers.end()
+      endSize()
       map.remove()
     },
   }

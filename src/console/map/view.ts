@@ -10,6 +10,7 @@ import { faultText } from '../core/parts.js'
 import { isDark } from '../core/settings.js'
 import { drawShields } from './base/shields.js'
 import { clickEvents } from './events/click.js'
+import { followSize } from './follow-size.js'
 import { coveredEdges } from './free-part.js'
 import { dragLine } from './line-drag.js'
 import { liveLines } from './live-lines.js'
@@ -26,6 +27,7 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
   setUpLibrary()
   const data = new Map<Overlay, readonly object[]>()
   const map = createMap(box)
+  const endSize = followSize(map, box)
   const pins = createPins(map, events)
   const live = liveLines(map, isDark)
   listen(map, events)
@@ -69,7 +71,10 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
       const bounds = map.getBounds()
       return [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()]
     },
-    close: () => map.remove(),
+    close() {
+      endSize()
+      map.remove()
+    },
   }
 }
 
