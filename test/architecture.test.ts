@@ -74,6 +74,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'storage/work': [], // time, turns, locks and bounds of work
   // records of loader tables, whichever engine keeps them: checked, printed, named
   'storage/records': ['storage', 'storage/columns', 'geo'],
+  // which rows a rule takes, whichever engine removes them: sent ones, intervals and their summaries
+  'storage/removal': ['storage', 'storage/columns'],
   // what travels between nodes and who they are: feeds, bundles, digests, citations of others, joining
   'storage/exchange': ['storage', 'storage/access', 'storage/datasets', 'storage/columns'],
   'storage/columns': ['geo'],
@@ -175,6 +177,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'storage',
     'storage/work',
     'storage/records',
+    'storage/removal',
     'storage/columns',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
@@ -202,6 +205,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'storage/postgres/features': [
     ...['storage', 'storage/records', 'storage/postgres/connection', 'storage/postgres/tables', 'geo'],
+  ],
+  // old rows that go
+  'storage/postgres/retention': [
+    ...['storage', 'storage/columns', 'storage/records', 'storage/removal', 'storage/exchange'],
+    ...['storage/postgres/connection', 'storage/postgres/tables'],
   ],
   'storage/postgres/schema': ['storage/postgres/connection'],
   'storage/postgres/models': [

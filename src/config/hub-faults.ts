@@ -5,6 +5,14 @@ const NOT_ON_HUB: readonly (readonly [prefix: string, why: string])[] = [
   ['dataproc', 'a hub runs no modules'],
   ['ingest', 'a hub reads no brokers and no devices; its gateways do'],
   ['backup', 'a hub is backed up by the means of PostgreSQL and of the object store, see docs/hub.md'],
+  [
+    'retention.minFreeBytes',
+    'the disk of a hub is that of its database: give its tables a rule of age, number or size',
+  ],
+  [
+    'retention.giveFirst',
+    'the disk of a hub is that of its database: give its tables a rule of age, number or size',
+  ],
   ['reads.walBytes', 'a hub has no write-ahead log of its own'],
 ]
 

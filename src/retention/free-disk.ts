@@ -1,8 +1,9 @@
-import type { AgePlace } from '../storage/retention.js'
+import type { AgePlace, RetentionStore } from '../storage/retention.js'
 import type { LoaderTable } from '../storage/tables.js'
 import type { createStepSize, PassDeps } from './pass.js'
 
 export interface DiskDeps extends PassDeps {
+  readonly store: RetentionStore
   findTable(name: string): Promise<LoaderTable | undefined>
   /** free bytes of the file system of the data */
   diskFree(): Promise<number>

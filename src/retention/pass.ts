@@ -1,49 +1,56 @@
 import type {
   AgePlace,
+  PassState,
   RemovalReason,
   RemovalResult,
   RemovalStep,
-  RetentionStore,
+  RetentionRows,
   RuledTable,
 } from '../storage/retention.js'
 import type { LoaderTable } from '../storage/tables.js'
 import type { SentState } from './sent-rows.js'
 
 export interface PassDeps {
-  readonly store: RetentionStore
+  readonly store: RetentionRows
   sentRows(table: LoaderTable): Promise<SentState>
   readonly clock: { nowUs(): number; isTrusted(): boolean }
 }
 
 /** Result of a pass over a table. */
-export interface PassResult {
-  readonly removed: number
-  /** rows that should go and were not sent yet, as far as it has looked */
-  readonly waiting: number
-  /** feed that has sent least */
-  readonly slowest: SentState['slowest']
-}
+export type PassResult = Omit<PassState, 'fault'>
 
 /** Places at which passes over tables go on, by table and reason: rows that wait are not looked at in each. */
 export type Places = Map<string, AgePlace>
 
-/** Time for which a step may hold the database, ms. */
-const STEP_MS = 4
+/** How long a step may take, and what share of the time steps may. */
+export interface Pace {
+  /** time for which a step may hold the database, ms */
+  readonly stepMs: number
+  /** most rows of a step */
+  readonly maxRows: number
+  /** share of the time that removal may take */
+  readonly share: number
+}
+
 const FIRST_ROWS = 128
 const MIN_ROWS = 16
-const MAX_ROWS = 1024
+/** Time of a step that cleans an index, ms. */
+const CLEAN_MS = 4
 /** Rows that wait after which a pass ends: the next one goes on behind them. */
 const MAX_WAITING = 20_000
 
 /** Creates a number of rows for the next step, from the time that the last one took. */
-export function createStepSize(): { rows(): number; took(ms: number, rows: number): void } {
+export function createStepSize({ stepMs, maxRows }: Pick<Pace, 'stepMs' | 'maxRows'>): {
+  rows(): number
+  took(ms: number, rows: number): void
+} {
   let rows = FIRST_ROWS
   return {
     rows: () => rows,
     took(ms, looked) {
       if (looked < rows) return // a part of a step tells little
-      const wanted = Math.round(rows * Math.min(2, STEP_MS / Math.max(ms, 0.1)))
-      rows = Math.min(MAX_ROWS, Math.max(MIN_ROWS, wanted))
+      const wanted = Math.round(rows * Math.min(2, stepMs / Math.max(ms, 0.1)))
+      rows = Math.min(maxRows, Math.max(MIN_ROWS, wanted))
     },
   }
 }
@@ -99,12 +106,12 @@ export async function* passOver(
     after = result.next
     if (after === null || counts.waiting >= MAX_WAITING) break
   }
-  while (await store.cleanIndex(table)) yield STEP_MS
+  while (await store.cleanIndex(table)) yield CLEAN_MS
   return { ...counts, slowest: sent.slowest }
 }
 
 /** Returns how many rows a table has beyond its rule. */
-async function excessOf(store: RetentionStore, table: LoaderTable): Promise<number> {
+async function excessOf(store: RetentionRows, table: LoaderTable): Promise<number> {
   const found = await store.find(table)
   if (found === undefined) return 0
   const { rows, rowBytes, rule } = found

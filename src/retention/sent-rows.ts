@@ -1,12 +1,11 @@
 import type { FeedResends } from '../storage/exchange/feed-resends.js'
 import type { AskedFeeds, FeedIdentity, FeedRecord, FeedRows } from '../storage/exchange/feeds.js'
-import type { SentRows } from '../storage/retention.js'
+import type { PassState, SentRows } from '../storage/retention.js'
 import type { LoaderTable } from '../storage/tables.js'
 
 /** Which rows of a table other nodes have, and which feed is the last. */
 export interface SentState extends SentRows {
-  /** feed that has sent least: its id, and the node or upstream to which it goes; null where no feed waits */
-  readonly slowest: { readonly feed: string; readonly to: string } | null
+  readonly slowest: PassState['slowest']
 }
 
 export interface SentDeps {

@@ -87,13 +87,25 @@ export interface RemovalResult {
   readonly next: AgePlace | null
 }
 
+/** State of the last pass over a table. */
+export interface PassState {
+  readonly removed: number
+  /** rows that should go and were not sent yet, as far as it has looked */
+  readonly waiting: number
+  /** feed that has sent least: its id, and the node or upstream to which it goes; null where no feed waits */
+  readonly slowest: { readonly feed: string; readonly to: string } | null
+  /** why it ended early; null when it did not */
+  readonly fault: string | null
+}
+
 /** Part of a rule that names rows by their time. */
 export type RemovalReason = 'thin' | 'age'
 
 /** Rules by which rows of loader tables go, and their removal. */
-export interface RetentionStore {
+export interface RetentionRows {
   /**
-   * Sets the rule of a table, or takes it away. Builds an index of ages at the first rule: 1 s for a million rows.
+   * Sets the rule of a table, or takes it away. The first rule needs an index of ages: 1 s for a million rows, during which
+   * writers of a gateway wait. A hub builds that of a large table afterwards, and nothing goes before.
    *
    * @throws AppError UNKNOWN_TABLE, INVALID_PARAMS for a rule that does not fit the table, DISK_FULL, BUSY
    */
@@ -113,6 +125,10 @@ export interface RetentionStore {
    * @returns false when nothing is left to do
    */
   cleanIndex(table: TableRef): Promise<boolean>
+}
+
+/** The same of a gateway, whose rows are in one file. */
+export interface RetentionStore extends RetentionRows {
   /**
    * Gives pages that hold nothing back to the file system, some at a time.
    *

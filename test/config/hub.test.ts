@@ -65,6 +65,7 @@ t.test('config: settings of parts that a hub does not have are refused by name',
     dataproc: { maxConcurrent: 1 },
     ingest: { mqtt: { brokers: [] } },
     backup: { dir: 'copies' },
+    retention: { minFreeBytes: 1, giveFirst: ['rain'], modelsKept: 3 },
   })
   t.match(
     found.filter((line) => line.includes('no setting of the role hub')),
@@ -72,6 +73,8 @@ t.test('config: settings of parts that a hub does not have are refused by name',
       /^dataproc\.maxConcurrent: .*runs no modules/,
       /^ingest\.mqtt\.brokers: /,
       /^backup\.dir: .*docs\/hub\.md/,
+      /^retention\.minFreeBytes: .*give its tables a rule/,
+      /^retention\.giveFirst: .*give its tables a rule/,
     ],
   )
 })

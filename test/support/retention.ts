@@ -1,6 +1,6 @@
-import type { RemovalReason, RemovalStep, RetentionRule } from '../../src/storage/retention.js'
+import type { RemovalReason, RemovalStep, RetentionRows, RetentionRule } from '../../src/storage/retention.js'
 import { createRetentionStore } from '../../src/storage/sqlite/retention/store.js'
-import type { LoaderTable } from '../../src/storage/tables.js'
+import type { Column, LoaderTable } from '../../src/storage/tables.js'
 import { NOW_US, openTables, type Tables } from './tables.js'
 
 export const NO_RULE: RetentionRule = {
@@ -8,22 +8,21 @@ export const NO_RULE: RetentionRule = {
   dropsUnsent: false,
 }
 export const DAY_US = 86_400_000_000n
+/** Columns and key of a table of readings. */
+export const READINGS: readonly Partial<Column>[] = [
+  { name: 'sensor', udtName: 'text', isNullable: false },
+  { name: 'seq', udtName: 'int4', isNullable: false },
+  { name: 'value', udtName: 'float8' },
+  { name: 'hits', udtName: 'int8' },
+]
+export const READINGS_KEY: readonly string[] = ['sensor', 'seq']
 const SENT_ALL = { until: Number.POSITIVE_INFINITY, except: new Set<number>() }
 
 /** A table of readings, and the rules of its database. */
 export function openRetention(file = ':memory:') {
   const tables = openTables(file)
   const store = createRetentionStore(tables.data, async (digest) => tables.files.get(digest)?.length ?? 0)
-  const table = tables.register(
-    'readings',
-    [
-      { name: 'sensor', udtName: 'text', isNullable: false },
-      { name: 'seq', udtName: 'int4', isNullable: false },
-      { name: 'value', udtName: 'float8' },
-      { name: 'hits', udtName: 'int8' },
-    ],
-    ['sensor', 'seq'],
-  )
+  const table = tables.register('readings', [...READINGS], [...READINGS_KEY])
   return { tables, table, store }
 }
 
@@ -38,7 +37,7 @@ export function reading(seq: number, ageS: number | null, more: Record<string, u
 
 /** Removes all that a rule names, step by step. */
 export async function removeAll(
-  { store }: Pick<ReturnType<typeof openRetention>, 'store'>,
+  { store }: { readonly store: Pick<RetentionRows, 'remove'> },
   table: LoaderTable,
   reason: RemovalReason,
   given: Partial<RemovalStep> = {},
@@ -59,6 +58,6 @@ export function stepOf(given: Partial<RemovalStep> = {}): RemovalStep {
 }
 
 /** Returns the numbers of the readings that are there. */
-export async function seqsOf({ read }: Tables, table: LoaderTable): Promise<unknown[]> {
+export async function seqsOf({ read }: Pick<Tables, 'read'>, table: LoaderTable): Promise<unknown[]> {
   return (await read(table)).map(({ properties }) => properties.seq)
 }

@@ -1,4 +1,4 @@
-import type { RetentionRunner } from '../../retention/runner.js'
+import type { PassState } from '../../storage/retention.js'
 import type { SpooledRecords } from '../../tables/load-jobs.js'
 import type { Loader } from '../../tables/loader.js'
 import type { Retention } from '../../tables/retention.js'
@@ -9,10 +9,12 @@ export type DataLoaderContext = Pick<CallContext, 'signal' | 'caller'> &
   Pick<SharedContext, 'config' | 'timeZoneMin'> & {
     readonly loader: Loader
     /** rules of tables, and the removal of their old rows */
-    readonly retention: Retention & Pick<RetentionRunner, 'wake' | 'stateOf'>
+    readonly retention: Retention & {
+      /** Begins a round at once, where this process does them. */
+      wake(): void
+      /** Returns the state of the last pass over a table; undefined before the first one. */
+      stateOf(tableId: number): PassState | undefined | Promise<PassState | undefined>
+    }
     /** records of a body that was too large for memory; `record_set` in the params is empty then */
     readonly spooledRecords?: SpooledRecords
   }
-
-/** The same on a hub, whose rows do not go by themselves. */
-export type HubLoaderContext = Omit<DataLoaderContext, 'retention'>

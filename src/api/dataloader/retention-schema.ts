@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { formatDatetime } from '../../datetime.js'
-import type { PassState } from '../../retention/runner.js'
-import type { RetainedTable, RetentionRule, ThinRule } from '../../storage/retention.js'
+import type { PassState, RetainedTable, RetentionRule, ThinRule } from '../../storage/retention.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import { NAME, NAME_RULE } from '../../tables/column-def.js'
 import { NO_RULE } from '../../tables/retention-rule.js'

@@ -22,7 +22,7 @@ export const setRetention = defineMethod({
   async handle({ data_name: name, ...given }, { retention, timeZoneMin }: Context) {
     const { table, retained } = await retention.change(name, readRule({ data_name: name, ...given }))
     retention.wake()
-    return printRetention(table, retained, retention.stateOf(table.tableId), timeZoneMin)
+    return printRetention(table, retained, await retention.stateOf(table.tableId), timeZoneMin)
   },
 })
 
@@ -35,6 +35,10 @@ export const listRetention = defineMethod({
   result: ListRetentionResult,
   async handle(_params, { retention, timeZoneMin }: Context) {
     const all = await retention.list()
-    return all.map((one) => printRetention(one.table, one, retention.stateOf(one.table.tableId), timeZoneMin))
+    return await Promise.all(
+      all.map(async (one) =>
+        printRetention(one.table, one, await retention.stateOf(one.table.tableId), timeZoneMin),
+      ),
+    )
   },
 })

@@ -7,7 +7,7 @@ import { parseDuration } from '../duration.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { group } from '../maps/map-facts.js'
 import { sizeText } from '../models/model-data.js'
-import { type TableData, withTableData } from './table-data.js'
+import { type RuleData, withRules } from './rule-data.js'
 
 const DAY_S = 86_400
 const UNITS = { '': 1, k: 1e3, M: 1e6, G: 1e9 } as const
@@ -33,7 +33,7 @@ export function addRetentionCommands(program: Command, io: CliIo, deps: CliDeps)
     .description('tables with a rule, with what has gone')
     .action(async (_options, command: Command) => {
       const { json, ...globals } = command.optsWithGlobals<GlobalOptions>()
-      await withTableData(globals, deps, async (data) => {
+      await withRules(globals, deps, async (data) => {
         const all = await retentionOf(data).list()
         if (json === true)
           printJson(
@@ -69,7 +69,7 @@ export function addRetentionCommands(program: Command, io: CliIo, deps: CliDeps)
     .argument('<table>', 'name of a table')
     .action(async (name: string, _options, command: Command) => {
       const globals = command.optsWithGlobals<GlobalOptions>()
-      await withTableData(globals, deps, async (data) => {
+      await withRules(globals, deps, async (data) => {
         await changeRule(data, name, { ageDays: null, maxRows: null, maxBytes: null, thin: null })
         if (globals.json === true) printJson(io, { data_name: name })
         else io.stdout.write(`Every row of ${name} stays.\n`)
@@ -90,7 +90,7 @@ async function change(io: CliIo, deps: CliDeps, name: string, flags: SetFlags): 
   }
   if (Object.keys(rule).length === 0)
     throw usageError('found no option, expected one such as --age 30d or --max-bytes 50M')
-  await withTableData(flags, deps, async (data) => {
+  await withRules(flags, deps, async (data) => {
     const retained = await changeRule(data, name, rule)
     if (retained === undefined) return io.stdout.write(`Every row of ${name} stays.\n`)
     if (json === true) return printJson(io, factsOf(retained, data))
@@ -111,7 +111,7 @@ function thinOf({ thinAfter, thinEvery, thinBy = [], keep, into }: SetFlags): Th
 
 /** Changes a rule. A fault of the rule is one line, as of every verb. */
 async function changeRule(
-  data: TableData,
+  data: RuleData,
   name: string,
   rule: Partial<RetentionRule>,
 ): Promise<RetainedTable | undefined> {
@@ -124,7 +124,7 @@ async function changeRule(
   }
 }
 
-function retentionOf({ store, rules, nowUs }: TableData): Retention {
+function retentionOf({ store, rules, nowUs }: RuleData): Retention {
   const loader = {
     list: () => store.list(),
     register: async (definition: Parameters<typeof store.register>[0]) => store.register(definition, nowUs()),
@@ -137,7 +137,7 @@ function retentionOf({ store, rules, nowUs }: TableData): Retention {
   return createRetention({ loader, store: rules, setRule: rules.set })
 }
 
-function factsOf({ table, rule, ...facts }: RetainedTable, { timeZoneMin }: TableData): object {
+function factsOf({ table, rule, ...facts }: RetainedTable, { timeZoneMin }: RuleData): object {
   const time = (us: number | null) => (us === null ? null : formatDatetimeShort(us, timeZoneMin))
   return {
     ...{
@@ -153,7 +153,7 @@ function factsOf({ table, rule, ...facts }: RetainedTable, { timeZoneMin }: Tabl
   }
 }
 
-function textOf({ table, rule, ...facts }: RetainedTable, { timeZoneMin }: TableData): string {
+function textOf({ table, rule, ...facts }: RetainedTable, { timeZoneMin }: RuleData): string {
   const { ageDays, maxRows, maxBytes, thin, dropsUnsent } = rule
   const limits = [
     ...(ageDays === null ? [] : [`older than ${ageDays} days`]),

@@ -4,7 +4,7 @@ import { findSettings } from '../settings.js'
 
 /** Verbs that work with the settings of a hub, and those that use no data directory. */
 const ON_HUB =
-  /^(?:serve|hub .*|key .*|session .*|fleet (?!status$).*|config .*|map .*|model sign|update|version|bench|.*help)$/
+  /^(?:serve|hub .*|key .*|session .*|retention .*|fleet (?!status$).*|config .*|map .*|model sign|update|version|bench|.*help)$/
 
 /**
  * Refuses a verb of a gateway's data directory with the settings of a hub, and one of a hub with those of a gateway.

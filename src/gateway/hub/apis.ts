@@ -1,10 +1,5 @@
 import type { BaseContext } from '../../api/context.js'
-import {
-  GET_FILE_METHODS,
-  HUB_LOADER_METHODS,
-  type HubLoaderContext,
-  RETENTION_METHODS,
-} from '../../api/dataloader/index.js'
+import { type DataLoaderContext, GET_FILE_METHODS, LOADER_METHODS } from '../../api/dataloader/index.js'
 import { DATAPROC_METHODS } from '../../api/dataproc/index.js'
 import { DATASET_READS, DATASET_WRITES, type DatasetContext } from '../../api/dataset/index.js'
 import { type FlContext, HUB_FL_METHODS, OUTBOX_METHODS } from '../../api/fl/index.js'
@@ -26,7 +21,7 @@ export type HubContext = BaseContext &
   HubFleetContext &
   ModelStoreContext &
   Pick<FlContext, 'announceUpload'> &
-  HubLoaderContext &
+  DataLoaderContext &
   MapContext &
   RoutingContext &
   Pick<DatasetContext, 'datasets'> &
@@ -41,7 +36,7 @@ export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[
   return [
     api(API_PATHS.session, 'Sessions', SESSION_METHODS),
     absent(DATAPROC_PATH, 'Data processing', DATAPROC_METHODS),
-    api(LOADER_PATH, 'Data loader', HUB_LOADER_METHODS, refused(RETENTION_METHODS)),
+    api(LOADER_PATH, 'Data loader', LOADER_METHODS),
     api(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
     api(mapApiPath(config), 'Event data, risk maps and routes', MAP_METHODS, ROUTING_METHODS),
     api(API_PATHS.dataset, 'Datasets and citations', DATASET_READS, refused(DATASET_WRITES)),

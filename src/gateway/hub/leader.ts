@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../log.js'
-import type { Leases } from '../../storage/postgres/leases/lease.js'
+import type { Leases, Term } from '../../storage/postgres/leases/lease.js'
 
 /** Work that one process of a hub does at a time. */
 export interface LeaderTask {
   readonly name: string
   /** time between two runs, over all processes, ms */
   readonly everyMs: number
-  run(): Promise<unknown>
+  /** @param signal fires when the process ends, or has lost the task */
+  run(signal: AbortSignal): Promise<unknown>
 }
 
 interface LeaderDeps {
@@ -25,13 +26,31 @@ const LOOK_SHARE = 0.25
 
 /**
  * Runs tasks under leases of the database. A process that has a task keeps it while it lives: the others look now and
- * then, and take it over once its lease has ended. What a run writes after that is refused.
+ * then, and take it over once its lease has ended. What a run writes after that is refused. The lease is renewed during
+ * a run, too, so a run may take longer than a lease.
  */
 export function startLeaderTasks({ leases, log, tasks, wait = waitFor }: LeaderDeps): {
   stop(): Promise<void>
 } {
   const stopping = new AbortController()
   const { signal } = stopping
+  const runOnce = async (term: Term, run: LeaderTask['run']) => {
+    const lost = new AbortController()
+    const done = new AbortController()
+    const renewing = (async () => {
+      while (!done.signal.aborted) {
+        await wait(RENEW_MS, done.signal)
+        // a renewal that fails is repeated; if the lease ends meanwhile, the writes of the run are refused
+        if (!done.signal.aborted && !(await term.renew().catch(() => true))) return lost.abort()
+      }
+    })()
+    try {
+      await term.run(() => run(AbortSignal.any([signal, lost.signal])))
+    } finally {
+      done.abort()
+      await renewing
+    }
+  }
   const lead = async ({ name, everyMs, run }: LeaderTask) => {
     const term = await leases.begin(name)
     if (term === undefined) return
@@ -39,7 +58,7 @@ export function startLeaderTasks({ leases, log, tasks, wait = waitFor }: LeaderD
       let isOver = false
       for (let leftMs = 0; !signal.aborted && !isOver; leftMs -= RENEW_MS) {
         if (leftMs <= 0) {
-          await term.run(run)
+          await runOnce(term, run)
           leftMs = everyMs
         }
         await wait(Math.min(RENEW_MS, leftMs), signal)

@@ -5,6 +5,7 @@ import { gauge } from '../metrics/family.js'
 import { fleetFamilies } from '../metrics/fleet.js'
 import { memoryFamilies } from '../metrics/memory.js'
 import { createLoopDelay, processFamilies } from '../metrics/process.js'
+import { passFamilies } from '../metrics/retention.js'
 import { searchFamilies } from '../metrics/search.js'
 import type { HubServices } from './services.js'
 
@@ -19,7 +20,7 @@ interface HubFigures {
 
 /** Makes the reader of the families of `/metrics` that are sampled at each scrape. */
 export function createHubFamilies(
-  { state, disk, search }: HubServices,
+  { state, disk, search, retention }: HubServices,
   { limits }: Pick<Config, 'limits'>,
   { connections, memory }: HubFigures,
 ): { read(): Promise<Family[]>; stop(): void } {
@@ -35,6 +36,7 @@ export function createHubFamilies(
           .then((gateways) => fleetFamilies({ membership: undefined, contact: null, gateways, nowUs })),
         memoryFamilies(memory(), limits.bytesInFlight),
         searchFamilies(search.searcher),
+        retention.passes().then(passFamilies),
         [
           gauge('fieldgate_http_connections', 'Open connections', connections()),
           gauge(

@@ -27,6 +27,7 @@ import { startLeaderTasks } from './leader.js'
 import { type HubModels, openHubModels } from './models.js'
 import { bucketOwner, requireOwnBucket } from './owner.js'
 import { createHubReadiness } from './readiness.js'
+import { type HubRetention, openHubRetention } from './retention.js'
 import { type HubSearch, openHubSearch } from './search.js'
 import { openHubState } from './state.js'
 import { type HubTables, openHubTables } from './tables.js'
@@ -41,6 +42,7 @@ export interface HubServices {
   readonly models: HubModels
   readonly loading: HubTables
   readonly feeds: HubFeeds
+  readonly retention: HubRetention
   readonly search: HubSearch
   readonly findFleetFile: FleetRooms['findFile']
   /** context of every call, without what belongs to one call */
@@ -98,7 +100,12 @@ function openParts(options: PartsOptions): HubServices {
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const hints = openHubHints(config, log)
-  const { models, loading, feeds, search, fleet, files } = openRooms({ ...options, disk, hints, timeZoneMin })
+  const { models, loading, retention, feeds, search, fleet, files } = openRooms({
+    ...options,
+    disk,
+    hints,
+    timeZoneMin,
+  })
   const allowances = createAllowanceRows(db)
   const housekeeping = startHousekeeping(state, async () => true, log)
   const leader = startLeaderTasks({
@@ -109,15 +116,17 @@ function openParts(options: PartsOptions): HubServices {
       { name: 'sweep of models', everyMs: config.modelStore.sweepMinutes * 60_000, run: models.sweep },
       { name: 'sweep of files of rows', everyMs: SWEEP_MS, run: () => loading.loader.sweepFiles() },
       { name: 'sweep of allowances', everyMs: ALLOWANCE_SWEEP_MS, run: allowances.sweep },
+      ...retention.tasks,
     ],
   })
   return {
-    ...{ state, disk, allowances, models, loading, feeds, search },
+    ...{ state, disk, allowances, models, loading, retention, feeds, search },
     stores: authStores(state),
     findFleetFile: fleet.findFile,
     shared: {
       ...{ ...models.context, ...feeds.context, ...fleet.context },
       loader: loading.loader,
+      retention: retention.context,
       searcher: search.searcher,
       readers: withDatasets(loading.readers, datasets),
       datasets: datasets.datasets,
@@ -181,9 +190,10 @@ function openRooms(
     files: objects.store('files'),
     nowUs: () => state.clock.nowUs(),
   })
+  const retention = openHubRetention({ log, db, state, loading, hints })
   const feeds = openHubFeeds({ ...options, loading })
   const search = openHubSearch(options, loading.context)
-  return { models, files, loading, feeds, search, fleet: openFleetRooms(state, files, nodeId) }
+  return { models, files, loading, retention, feeds, search, fleet: openFleetRooms(state, files, nodeId) }
 }
 
 /** Time of a lease without a renewal, ms. */

@@ -13,6 +13,7 @@ import type { Keyring } from '../../storage/keyring.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
 import type { WriteHints } from '../../storage/postgres/connection/write-hints.js'
 import { createFeatureSources } from '../../storage/postgres/features/sources.js'
+import { createRetentionStore } from '../../storage/postgres/retention/store.js'
 import { createTableChanges } from '../../storage/postgres/table-reads/changes.js'
 import { createTableReader } from '../../storage/postgres/table-reads/reader.js'
 import { createAddColumns } from '../../storage/postgres/tables/add-columns.js'
@@ -22,6 +23,7 @@ import {
   type TablesContext,
 } from '../../storage/postgres/tables/store.js'
 import { printChanges } from '../../storage/records/print-changes.js'
+import type { RetentionRows } from '../../storage/retention.js'
 import type { TableReader, TableReaderOptions, TableStore } from '../../storage/tables.js'
 import { createLargeReads } from '../../storage/work/large-reads.js'
 import type { NextTurn } from '../../storage/work/pause.js'
@@ -35,7 +37,6 @@ import type { ReaderPool } from '../../worker/reader-pool.js'
 import { createReadsHere } from '../../worker/reads-here.js'
 import { withNameLimit } from '../rows/name-limit.js'
 import { ogcReads } from '../rows/ogc.js'
-import { notOnHub } from './apis.js'
 import { readLimits } from './read-limits.js'
 
 interface HubTablesOptions {
@@ -61,6 +62,8 @@ export interface HubTables {
   readonly loader: Loader
   readonly tables: TableReader
   readonly changes: ReturnType<typeof createTableChanges>
+  /** rules by which rows go */
+  readonly rules: RetentionRows
   /** event data, risk maps and OGC API */
   readonly readers: ReaderPool
   readonly live: LiveChanges
@@ -77,15 +80,15 @@ export function openHubTables(options: HubTablesOptions): HubTables {
   const { valueBytes, pageRows } = limits
   const context = createTablesContext(db, { writer: randomUUID(), maxValueBytes: valueBytes })
   const readFile = (digest: string) => readBlob(files, digest)
-  const sizeOfFile = async (digest: string) => (await files.stat(digest))?.sizeBytes ?? 0
+  const sizeOfFile = keptSizes(files)
   const largeReads = createLargeReads(Math.max(LARGE_READS_BYTES, valueBytes))
   const reading = { timeZoneMin, pageRows, keyring, readFile, sizeOfFile, largeReads, nowUs }
   const tables = createTableReader(context, reading)
   const store = withHints(createTableStore(context), hints)
-  const retention = { set: async () => Promise.reject(notOnHub('retention of tables')) }
+  const rules = createRetentionStore(context, sizeOfFile)
   const jobs = callsHere(
     loaderJobs({
-      ...{ tables: store, retention, keyring, files, timeZoneMin, valueBytes },
+      ...{ tables: store, retention: rules, keyring, files, timeZoneMin, valueBytes },
       lease: options.lease,
     }),
   )
@@ -100,7 +103,7 @@ export function openHubTables(options: HubTablesOptions): HubTables {
   }
   const env = () => ({ timeZoneMin, nowUs: BigInt(nowUs()) })
   return {
-    ...{ context, tables, changes },
+    ...{ context, tables, changes, rules },
     loader: withNameLimit(loader, limits.nameChars),
     readers: openReaders(options, { context, reading }),
     live: createLiveChanges({
@@ -112,6 +115,22 @@ export function openHubTables(options: HubTablesOptions): HubTables {
       limits: { readers: limits.changeReaders, readersPerKey: limits.changeReadersPerKey },
     }),
     addStream: (request) => addStream(loader, request, lineLimits),
+  }
+}
+
+/** Most sizes of files that are kept: those of a digest never change. */
+const MAX_SIZES = 20_000
+
+/** Returns the size of a file by its digest, 0 for a missing one. A sample of rows asks for the same ones each time. */
+function keptSizes(files: S3Store): (digest: string) => Promise<number> {
+  const sizes = new Map<string, number>()
+  return async (digest) => {
+    const known = sizes.get(digest)
+    if (known !== undefined) return known
+    const found = await files.stat(digest)
+    if (sizes.size >= MAX_SIZES) sizes.clear()
+    if (found !== undefined) sizes.set(digest, found.sizeBytes)
+    return found?.sizeBytes ?? 0
   }
 }
 

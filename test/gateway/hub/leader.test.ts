@@ -48,7 +48,7 @@ async function runTask(leases: Leases, task: Partial<LeaderTask>, waits: number)
 t.test('leader: runs a task at its interval while the lease is renewed, and gives it back', async (t) => {
   const { facts, leases } = fakeLeases([true, true, true, true, false])
   let runs = 0
-  await runTask(leases, { run: async () => runs++ }, 8)
+  await runTask(leases, { run: async () => runs++ }, 11) // one wait of each run is for a renewal during it
   t.equal(runs, 3, 'at once, after 30 s and after 60 s, with renewals each 15 s')
   t.match(facts, { begun: 1, ended: 1 })
 })
@@ -67,4 +67,39 @@ t.test('leader: a task that fails is logged and tried again', async (t) => {
   const lines = await runTask(leases, { run }, 3)
   t.match(lines, [{ task: 'x', msg: 'a task of the hub failed' }])
   t.equal(facts.ended, 1)
+})
+
+t.test('leader: the lease is renewed during a run, and a run hears that it was lost', async (t) => {
+  const { facts, leases } = fakeLeases([true, true, false])
+  let isLost = false
+  const run = (signal: AbortSignal) =>
+    new Promise<void>((resolve) =>
+      signal.addEventListener('abort', () => {
+        isLost = signal.aborted
+        resolve()
+      }),
+    )
+  await runTask(leases, { run }, 6)
+  t.ok(isLost)
+  t.match(facts, { begun: 1, ended: 1 })
+})
+
+t.test('leader: a renewal that fails during a run is tried again', async (t) => {
+  const { leases } = fakeLeases([])
+  let renewals = 0
+  const failing: Leases = {
+    async begin(task) {
+      const term = await leases.begin()
+      if (term === undefined) return undefined
+      const renew = async () => {
+        if (++renewals === 1) throw new Error(`no database for ${task}`)
+        return renewals < 3
+      }
+      return { ...term, renew }
+    },
+  }
+  const run = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+  await runTask(failing, { run }, 6)
+  t.ok(renewals >= 3, `${renewals} renewals`)
 })

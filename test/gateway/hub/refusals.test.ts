@@ -1,5 +1,4 @@
 import t from 'tap'
-import { RETENTION_METHODS } from '../../../src/api/dataloader/index.js'
 import { DATASET_WRITES } from '../../../src/api/dataset/index.js'
 import { OUTBOX_METHODS } from '../../../src/api/fl/index.js'
 import { OWN_MEMBERSHIP } from '../../../src/api/fleet/index.js'
@@ -28,10 +27,9 @@ const SERVED: readonly string[] = [
   ...[API_PATHS.dataset, MODEL_STORE_PATH, LOADER_PATH, mapApiPath(config)],
 ]
 /** Methods of served paths that a hub refuses all the same. */
-const REFUSED = [
-  ...[...OWN_MEMBERSHIP, ...OUTBOX_METHODS, ...RETENTION_METHODS, ...SENDER_METHODS],
-  ...DATASET_WRITES,
-].map(({ name }) => name)
+const REFUSED = [...[...OWN_MEMBERSHIP, ...OUTBOX_METHODS, ...SENDER_METHODS], ...DATASET_WRITES].map(
+  ({ name }) => name,
+)
 
 const methodsOf = async (apis: readonly Api<never>[]) => {
   const found = apis.map(async ({ path, methods }) =>

@@ -58,6 +58,12 @@ export interface PostgresDb {
    * one is named, on a synchronous standby. Failures that pass are repeated, so `work` must be safe to repeat.
    */
   write<T>(work: (rows: Rows, attempt: Attempt) => Promise<T>, options?: WriteOptions): Promise<T>
+  /**
+   * Runs one statement that no transaction may hold, such as one that builds an index beside writes. It is not repeated.
+   *
+   * @param statementMs time for it, ms
+   */
+  alone<Row>(text: string, statementMs: number): Promise<Row[]>
   /** Ends the connections, after running work. A second call does nothing. */
   close(): Promise<void>
 }
@@ -139,6 +145,13 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
       }),
     write: (work, settings = {}) =>
       repeated(options, (attempt) => transact(work, settings, attempt), settings.canRepeat ?? true),
+    async alone(text, statementMs) {
+      try {
+        return await pool.lend((connection) => runAlone(connection, text, { limits, statementMs }))
+      } catch (error) {
+        throw toDatabaseError(error)
+      }
+    },
     async close() {
       await Promise.all([gate.close(), pool.close()])
     },
@@ -161,6 +174,20 @@ async function noWork(): Promise<void> {
 
 async function setLimit(connection: Connection, statementMs: number): Promise<void> {
   await connection.runAll(`SET LOCAL statement_timeout = ${Math.ceil(statementMs)}`, statementMs)
+}
+
+async function runAlone<Row>(
+  connection: Connection,
+  text: string,
+  { limits, statementMs }: { limits: OpenOptions['limits']; statementMs: number },
+): Promise<Row[]> {
+  await connection.runAll(`SET statement_timeout = ${Math.ceil(statementMs)}`, limits.statementMs)
+  try {
+    const { rows } = await connection.run('', text, [], statementMs)
+    return rows as Row[]
+  } finally {
+    if (!connection.isBroken()) await connection.runAll('RESET statement_timeout', limits.statementMs)
+  }
 }
 
 interface Transaction {

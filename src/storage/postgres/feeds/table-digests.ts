@@ -1,4 +1,5 @@
-import type { TableDigests, TableSums, UncountedTable } from '../../exchange/table-digests.js'
+import { type DayPart, joinDays } from '../../exchange/day-sums.js'
+import type { DaySum, TableDigests, TableSums, UncountedTable } from '../../exchange/table-digests.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { Rows } from '../connection/database.js'
 import { readSumNumber } from '../tables/digest-sums.js'
@@ -34,7 +35,7 @@ export function createTableDigests({ db, catalog }: TablesContext): TableDigests
       const { senderTable, epoch, digest, cursor } = first
       return { sender, feed, senderTable, epoch, digest, cursor, table, ...sums }
     },
-    removed: async () => [], // no row of a hub goes by retention
+    removed: ({ tableId }) => db.read.all<Pick<DaySum, 'origin' | 'day' | 'removed'>>(REMOVED, tableId),
     async uncounted() {
       const tables = await catalog.list(db.read)
       const found = await Promise.all(tables.map((table) => uncountedOf(db.read, table)))
@@ -51,19 +52,28 @@ interface SumRow {
   origin: string | null
   day: number
   rows: number
-  sum: string
+  /** null for rows that are gone whose digests are not known */
+  sum: string | null
+  removed: number
 }
 
 /** Days of the origins that are asked for, as of the same state as the numbers beside them. */
-const days = (origins: string) => `LEFT JOIN (SELECT d.table_id, o.node_id AS origin, d.day, d.rows, d.sum
-    FROM loader_digest_day AS d JOIN row_origin AS o USING (origin_id)
-    WHERE d.rows <> 0 AND (${origins}::text[] IS NULL OR o.node_id = ANY (${origins}::text[]))) AS d USING (table_id)`
-const SUMS = 's.counted, s.last_change AS last, d.origin, d.day, d.rows, d.sum'
+const days = (
+  origins: string,
+) => `LEFT JOIN LATERAL (SELECT o.node_id AS origin, d.day, d.rows, d.sum, d.removed FROM (
+      SELECT origin_id, day, rows, sum, 0::bigint AS removed FROM loader_digest_day
+        WHERE table_id = s.table_id AND rows <> 0
+      UNION ALL SELECT origin_id, day, rows, sum, rows FROM loader_removed_day WHERE table_id = s.table_id
+    ) AS d JOIN row_origin AS o USING (origin_id)
+    WHERE ${origins}::text[] IS NULL OR o.node_id = ANY (${origins}::text[])) AS d ON true`
+const SUMS = 's.counted, s.last_change AS last, d.origin, d.day, d.rows, d.sum, d.removed'
 const READ = `SELECT ${SUMS} FROM loader_state AS s ${days('$2')}
   WHERE s.table_id = $1 AND s.counted IS NOT NULL ORDER BY d.origin, d.day`
 const RECEIVED = `SELECT ${SUMS}, c.sender_table AS "senderTable", c.epoch, c.digest, c.cursor, c.table_id AS "tableId"
   FROM feed_cursor AS c JOIN loader_state AS s USING (table_id) ${days('$3')}
   WHERE c.sender = $1 AND c.feed = $2 AND s.counted IS NOT NULL ORDER BY d.origin, d.day`
+const REMOVED = `SELECT o.node_id AS origin, day, rows AS removed
+  FROM loader_removed_day JOIN row_origin AS o USING (origin_id) WHERE table_id = $1 ORDER BY o.node_id, day`
 
 /** @returns undefined for a table that is not counted */
 function sumsOf(found: readonly SumRow[]): TableSums | undefined {
@@ -72,10 +82,13 @@ function sumsOf(found: readonly SumRow[]): TableSums | undefined {
   return {
     last: first.last,
     isWhole: first.counted === first.last,
-    days: found.flatMap(({ origin, day, rows, sum }) =>
-      origin === null ? [] : [{ origin, day, sum: readSumNumber(rows, sum), removed: 0 }],
-    ),
+    days: joinDays(found.flatMap(partOf)),
   }
+}
+
+function partOf({ origin, day, rows, sum, removed }: SumRow): DayPart[] {
+  if (origin === null) return []
+  return [{ origin, day, sum: sum === null ? undefined : readSumNumber(rows, sum), removed }]
 }
 
 async function uncountedOf(rows: Rows, table: LoaderTable): Promise<UncountedTable | undefined> {

@@ -4,7 +4,7 @@ import { createMetaStore } from '../access/meta.js'
 import type { PostgresDb } from '../connection/database.js'
 import { schemaExists } from '../connection/migrate.js'
 import { comparePlain, keepNumbers, movePlain } from './plain.js'
-import { CURSORS, PLAIN_TABLES } from './plain-tables.js'
+import { OF_LOADER_TABLES, PLAIN_TABLES } from './plain-tables.js'
 import { findMove, type Move, noteMove } from './progress.js'
 import { compareTable, moveTable } from './rows.js'
 
@@ -39,7 +39,7 @@ export async function beginMove(db: PostgresDb, node: string, fingerprint: strin
 /** Returns the number of rows that a move copies. */
 export async function countRows(source: MoveSource): Promise<number> {
   let count = 0
-  for (const { name } of [...PLAIN_TABLES, CURSORS]) count += await source.countOf(name)
+  for (const { name } of [...PLAIN_TABLES, ...OF_LOADER_TABLES]) count += await source.countOf(name)
   for (const { rows } of await source.tables()) count += rows
   return count
 }
@@ -53,7 +53,7 @@ export async function moveRows(db: PostgresDb, source: MoveSource, work: MoveWor
   for (const table of await source.tables()) await moveTable(db, source, table, work)
   const lastTable = await source.lastId('loader_table')
   await db.write((rows) => keepNumbers(rows, { name: 'loader_table', identity: 'table_id' }, lastTable))
-  await movePlain(db, source, CURSORS, work.onRows)
+  for (const table of OF_LOADER_TABLES) await movePlain(db, source, table, work.onRows)
   const { epoch, lastSeenUs } = await source.facts()
   const acts = await source.acts()
   await db.write(async (rows) => {
@@ -68,7 +68,7 @@ export async function moveRows(db: PostgresDb, source: MoveSource, work: MoveWor
 /** Compares all rows of both sides. @returns what differs */
 export async function compareRows(db: PostgresDb, source: MoveSource, work: MoveWork): Promise<string[]> {
   const faults: string[] = []
-  for (const table of [...PLAIN_TABLES, CURSORS]) {
+  for (const table of [...PLAIN_TABLES, ...OF_LOADER_TABLES]) {
     work.throwIfStopped()
     faults.push(...(await comparePlain(db, source, table)))
     work.onRows(await source.countOf(table.name))

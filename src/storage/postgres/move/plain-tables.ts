@@ -1,6 +1,8 @@
+import { readSum } from '../../exchange/row-digest.js'
 import type { MovedValue } from '../../move.js'
 import type { Value } from '../connection/database.js'
 import { readReportFacts } from '../fleet/report-facts.js'
+import { sumNumber } from '../tables/digest-sums.js'
 
 /** Row of a data directory by the names of its columns. */
 export type PlainRow = Readonly<Record<string, MovedValue>>
@@ -238,9 +240,26 @@ export const PLAIN_TABLES: readonly PlainTable[] = [
   { name: 'row_origin', columns: ['origin_id', 'node_id'], key: ['origin_id'], identity: 'origin_id' },
 ]
 
-/** Cursors of the feeds of other nodes: after the tables that they name. */
-export const CURSORS: PlainTable = {
-  name: 'feed_cursor',
-  columns: ['sender', 'feed', 'sender_table', 'epoch', 'digest', 'cursor', 'table_id'],
-  key: ['sender', 'feed'],
-}
+/** Rows that name loader tables, after these: cursors of the feeds of other nodes, rules, and notes of rows that are gone. */
+export const OF_LOADER_TABLES: readonly PlainTable[] = [
+  {
+    name: 'feed_cursor',
+    columns: ['sender', 'feed', 'sender_table', 'epoch', 'digest', 'cursor', 'table_id'],
+    key: ['sender', 'feed'],
+  },
+  {
+    name: 'loader_retention',
+    columns: [
+      ...['table_id', 'rule', 'removed', 'thinned', 'unsent', 'last_run_us', 'thin_from_us', 'thin_change'],
+    ],
+    key: ['table_id'],
+  },
+  {
+    name: 'loader_removed_day',
+    columns: ['table_id', 'origin_id', 'day', 'rows', 'sum'],
+    key: ['table_id', 'origin_id', 'day'],
+    changed: {
+      sum: (sum) => (sum instanceof Uint8Array ? String(sumNumber(readSum(0, sum))) : null),
+    },
+  },
+]

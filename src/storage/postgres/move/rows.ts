@@ -44,9 +44,10 @@ export async function moveTable(
     onRows(found.length)
   }
   const finish = `UPDATE loader_state SET last_row = $2::bigint, last_change = $3::bigint, data_version = $4::bigint,
-    counted = CASE WHEN counted IS NULL THEN NULL ELSE $3::bigint END WHERE table_id = $1`
+    counted = CASE WHEN counted IS NULL THEN NULL ELSE $3::bigint END, gone = $5::bigint WHERE table_id = $1`
   const { lastRow, lastChange, dataVersion } = moved
-  await db.write((rows) => rows.run(finish, table.tableId, lastRow, lastChange, dataVersion))
+  const gone = lastRow - moved.rows
+  await db.write((rows) => rows.run(finish, table.tableId, lastRow, lastChange, dataVersion, gone))
 }
 
 /** Makes a table as it is there, with the same id. */

@@ -8,6 +8,7 @@ import { INBOX_TABLES } from './inbox-tables.js'
 import { LEASE_TABLES } from './lease-tables.js'
 import { LOADER_TABLES } from './loader-tables.js'
 import { MODEL_TABLES, TRANSFER_TABLES } from './model-tables.js'
+import { RETENTION_TABLES } from './retention-tables.js'
 import { UPLOAD_TABLES } from './upload-tables.js'
 
 /** Migrations of a hub's schema, in order. Append only: those that were released are never changed. */
@@ -27,4 +28,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'inbox', statements: INBOX_TABLES },
   { name: 'fleet overview', statements: OVERVIEW_TABLES },
   { name: 'citations', statements: CITATION_TABLES },
+  { name: 'retention', statements: RETENTION_TABLES },
 ]

@@ -3,7 +3,7 @@ import { requireNew } from '../../records/catalog-row.js'
 import { droppedMeanwhile } from '../../records/read-records.js'
 import { RESERVED_COLUMNS } from '../../tables.js'
 import { addColumnsSql } from './ddl.js'
-import { restartCounting } from './row-digests.js'
+import { forgetRemovedSums, restartCounting } from './row-digests.js'
 import type { TablesContext } from './store.js'
 import { lockedState, lockSql } from './table-state.js'
 
@@ -30,6 +30,7 @@ export function createAddColumns({ db, catalog }: Pick<TablesContext, 'db' | 'ca
           ...[ref.tableId, table.columns.length + columns.length],
         )
         if (state.counted !== null) await restartCounting(rows, ref)
+        await forgetRemovedSums(rows, ref)
         const now = await catalog.findById(rows, ref.tableId)
         if (now === undefined) throw droppedMeanwhile(ref.dataName) // no test: the table is locked
         for (const sql of addColumnsSql(now, table.columns.length)) await rows.lists(sql, [], 'once')

@@ -102,7 +102,7 @@ export async function registerTable(
       ...{ table_id: row.table_id, data_name: dataName, table_name: tableName, schema },
       ...texts,
     })
-    const state = 'INSERT INTO loader_state (table_id, column_count) VALUES ($1, $2)'
+    const state = 'INSERT INTO loader_state (table_id, column_count, gone) VALUES ($1, $2, 0)'
     await rows.run(state, table.tableId, table.columns.length)
     for (const sql of createRowsSql(table)) await rows.lists(sql, [], 'once')
     return table

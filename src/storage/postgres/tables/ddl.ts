@@ -45,6 +45,9 @@ export function keySql({ udtName, isEncrypted }: Column, sql: string): string {
   return typeOf(udtName).order === 'trimmed' && !isEncrypted ? `rtrim(${sql}, ' ')` : sql
 }
 
+/** Time by which the age of a row counts, µs UTC; null for a row without a time. */
+export const AGE_SQL = `coalesce(${columnName(END)}, ${columnName(START)})`
+
 /** Number of a row's last change, over the alias `t`. */
 export const CHANGE_SQL = 'coalesce(t.change, t.row_id)'
 

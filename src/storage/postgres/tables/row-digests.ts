@@ -55,6 +55,11 @@ export async function restartCounting(rows: Rows, { tableId }: Pick<TableRef, 't
   await rows.run('DELETE FROM loader_digest_day WHERE table_id = $1', tableId)
 }
 
+/** Forgets the sums of rows that are gone: the digests of rows have changed with their columns. To be run in a transaction. */
+export async function forgetRemovedSums(rows: Rows, { tableId }: Pick<TableRef, 'tableId'>): Promise<void> {
+  await rows.run('UPDATE loader_removed_day SET sum = NULL WHERE table_id = $1', tableId)
+}
+
 /**
  * Counts more rows. To be run in a transaction.
  *

@@ -1,4 +1,5 @@
-import { addSum, type DigestSum, noRows, readSum } from '../../exchange/row-digest.js'
+import { joinDays } from '../../exchange/day-sums.js'
+import { readSum } from '../../exchange/row-digest.js'
 import type { DaySum, TableDigests, TableSums, UncountedTable } from '../../exchange/table-digests.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { WriteLock } from '../../work/write-lock.js'
@@ -59,7 +60,12 @@ function readSums(db: Db, table: LoaderTable, origins: readonly string[] | null)
        UNION ALL SELECT origin_id, day, rows, sum, rows FROM loader_removed_day WHERE table_id = @tableId
      ) AS d JOIN row_origin AS o USING (origin_id) WHERE 1 ${isWanted} ORDER BY o.node_id, d.day`,
   ).all({ tableId: table.tableId, origins: JSON.stringify(origins) })
-  const days = daysOf(rows)
+  const days = joinDays(
+    rows.map(({ sum, rows: count, ...day }) => ({
+      ...day,
+      sum: sum === null ? undefined : readSum(count, sum),
+    })),
+  )
   return { last, isWhole: !isStale && counted === last, days }
 }
 
@@ -71,21 +77,6 @@ interface DayRow {
   /** null for rows that are gone whose digests are not known */
   sum: Uint8Array | null
   removed: number
-}
-
-/** Adds up the rows of each day that are there and that are gone. @param rows ordered by origin and day */
-function daysOf(rows: readonly DayRow[]): DaySum[] {
-  const days: { origin: string; day: number; sum: DigestSum; removed: number }[] = []
-  for (const { origin, day, rows: count, sum, removed } of rows) {
-    let into = days.at(-1)
-    if (into?.origin !== origin || into.day !== day) {
-      into = { origin, day, sum: noRows(), removed: 0 }
-      days.push(into)
-    }
-    if (sum !== null) addSum(into.sum, readSum(count, sum))
-    into.removed += removed
-  }
-  return days
 }
 
 function readRemoved(db: Db, { tableId }: TableRef): Pick<DaySum, 'origin' | 'day' | 'removed'>[] {

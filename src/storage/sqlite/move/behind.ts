@@ -22,21 +22,11 @@ const STATE: readonly (readonly [sql: string, text: string])[] = [
   ['SELECT count(*) FROM ingest_bus', 'Modbus bus(es)'],
   ['SELECT count(*) FROM fleet_installed', 'map(s) and module(s) that a profile installed'],
 ]
-const DATA: readonly (readonly [sql: string, text: string])[] = [
-  ['SELECT count(*) FROM loader_retention', 'rule(s) of retention: rows of a hub do not go by themselves'],
-  [
-    'SELECT coalesce(sum(rows), 0) FROM loader_removed_day',
-    'note(s) of rows that retention removed: `sync.verify` of a gateway that has them names them as missing',
-  ],
-]
 
 /** Lists what a hub cannot take, with its number. */
-export function listBehind(state: Db, data: Db): string[] {
-  const found =
-    (db: Db) =>
-    ([sql, text]: readonly [string, string]) => {
-      const count = Number(statement(db, sql).pluck().get())
-      return count === 0 ? [] : [`${count} ${text}`]
-    }
-  return [...STATE.flatMap(found(state)), ...DATA.flatMap(found(data))]
+export function listBehind(state: Db): string[] {
+  return STATE.flatMap(([sql, text]) => {
+    const count = Number(statement(state, sql).pluck().get())
+    return count === 0 ? [] : [`${count} ${text}`]
+  })
 }

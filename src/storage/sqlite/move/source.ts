@@ -25,7 +25,7 @@ import { listBehind } from './behind.js'
 import { findFaults } from './faults.js'
 
 /** Tables of `data.db`; all others are of `state.db`. */
-const OF_DATA = new Set(['row_origin', 'feed_cursor'])
+const OF_DATA = new Set(['row_origin', 'feed_cursor', 'loader_retention', 'loader_removed_day'])
 /** Most bytes of the rows of one page, unless a single one is larger. */
 const PAGE_BYTES = 4 * 1024 * 1024
 
@@ -53,7 +53,7 @@ export function openMoveSource(files: { stateDb: string; dataDb: string }): Move
   return {
     nodeId: note('node_id'),
     keyFingerprint: note(KEY_FINGERPRINT),
-    behind: async () => listBehind(state, data),
+    behind: async () => listBehind(state),
     faults: async () => findFaults(data, await tables()),
     countOf: async (table) =>
       Number(

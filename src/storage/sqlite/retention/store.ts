@@ -1,3 +1,6 @@
+import { NOTHING, type StepResult } from '../../removal/sent.js'
+import { createKeep } from '../../removal/thin-keep.js'
+import { type ThinPass, thinResult } from '../../removal/thin-pass.js'
 import type {
   RemovalReason,
   RemovalResult,
@@ -14,12 +17,11 @@ import { tableSql } from '../tables/ddl.js'
 import { requireTable } from '../tables/store.js'
 import { buildAgeIndex, dropAgeIndex } from './age-index.js'
 import { createRunCleaner } from './clean-runs.js'
-import { noteRemoved, removeAged, removeOldest, type StepResult } from './expire.js'
+import { noteRemoved, removeAged, removeOldest } from './expire.js'
 import { findRetained, listRetained, listRules, type SizeOfFile } from './facts.js'
 import { removeRows } from './remove-rows.js'
 import { createInto } from './thin-into.js'
-import { createKeep } from './thin-keep.js'
-import { beginPass, stepPass, type ThinAction, type ThinPass } from './thin-scan.js'
+import { beginThinning, stepPass, type ThinAction } from './thin-scan.js'
 
 interface RetentionConnection {
   /** sees committed rows only */
@@ -31,7 +33,6 @@ interface RetentionConnection {
 
 /** Pages that are given back in one step: 2 ms. */
 const SHRINK_PAGES = 64
-const NOTHING: StepResult = { removed: 0, dropped: 0, waiting: 0, next: null }
 
 /** Opens the rules of the tables of `data.db`. @param sizeOfFile size of a stored file, 0 for a missing one */
 export function createRetentionStore(
@@ -132,30 +133,32 @@ interface Thinning {
 
 /** Creates the thinning of all tables, which knows how far their passes are. */
 function createThinning(): Thinning {
-  const passes = new Map<number, { rule: string; pass: ThinPass }>()
+  const passes = new Map<number, { rule: string; pass: ThinPass; action: ThinAction }>()
   return {
     step(db, table, { thin: rule }, step) {
       if (rule === null) return NOTHING
       const text = JSON.stringify(rule)
       const known = passes.get(table.tableId)
-      const pass =
+      const begun =
         known?.rule === text && step.after !== null
-          ? known.pass
-          : beginPass(db, table, { rule, action: actionOf(table, rule) }, step)
+          ? known
+          : { rule: text, pass: beginThinning(db, table, rule, step), action: actionOf(table, rule) }
       // an error undoes the step, and what the pass remembers of it
       passes.delete(table.tableId)
-      const { ids, dropped, waiting, isDone } = stepPass(db, table, { rule, pass }, step)
-      removeRows(db, table, ids)
-      if (!isDone) passes.set(table.tableId, { rule: text, pass })
-      const next = isDone ? null : (pass.at ?? { atUs: null, rowId: 0 })
-      return { removed: ids.length, dropped, waiting, next }
+      const done = stepPass(db, table, begun, step)
+      removeRows(db, table, done.ids)
+      const result = thinResult(begun.pass, done)
+      if (result.next !== null) passes.set(table.tableId, begun)
+      return result
     },
   }
 }
 
 function actionOf(table: LoaderTable, rule: NonNullable<RetentionRule['thin']>): ThinAction {
   const { to } = rule
-  return 'keep' in to ? createKeep(rule, to.keep) : createInto(table, rule, to.into)
+  if ('into' in to) return createInto(table, rule, to.into)
+  const { take, restart } = createKeep(rule, to.keep)
+  return { columns: [], take: (_, rows) => take(rows), restart }
 }
 
 /** Gives pages back where the file was made so that it can. */

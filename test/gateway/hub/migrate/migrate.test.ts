@@ -60,6 +60,7 @@ async function makeSmallHub(t: Test, dir: string) {
   await loader(truck.node, 'register_loader', { ...DEFINITION, data_name: 'stops' })
   await loader(truck.node, 'add_record', { data_name: 'stops', record_set: [recordAt(1), recordAt(2)] })
   await addCitations(hub.node)
+  await loader(hub.node, 'set_retention', { data_name: 'seen', age_days: 36_500 })
   const stopsAt = async () =>
     (await hub.node.call(MAP, 'mapserv.eventdata', [queryOf(['k'], 'stops')])).body.result
   await until(stopsAt, (found) => found?.features.length === 2)
@@ -141,6 +142,14 @@ async function runUntilProgress(
   return now
 }
 
+/** Notes rows that retention has removed, with a sum and without one. */
+function noteRemovedRows(dir: string): void {
+  const data = openFile(path.join(dir, 'data.db'))
+  data.exec(`INSERT INTO loader_removed_day VALUES (1, 0, 20000, 3, randomblob(32)), (1, 0, 20001, 2, NULL)`)
+  data.pragma('wal_checkpoint(TRUNCATE)')
+  data.close()
+}
+
 /** Text that changes with each batch. */
 async function progressOf({ postgres }: Engines, { database }: HubPlace): Promise<string> {
   const text = async (sql: string) => JSON.stringify(await postgres.admin(sql, database))
@@ -177,6 +186,7 @@ t.test('hub migrate: a small hub goes on as one on engines, killed on the way', 
   t.equal(served.code, 1)
   t.match(served.stderr, /a gateway serves .*: stop it first/)
   await hub.stop()
+  noteRemovedRows(from)
   const files = filesOf(from)
   const none = await migrate('--verify')
   t.match(none.stderr, /holds nothing of .* yet/)
@@ -237,6 +247,8 @@ t.test('hub migrate: a small hub goes on as one on engines, killed on the way', 
   const atTruck = async () => (await truck.node.call(MAP, 'mapserv.eventdata', [queryOf(['k'])])).body.result
   const down = await until(atTruck, (found) => found?.features.length === 9001)
   t.equal(down.features.length, 9001, 'the feed to the gateway goes on')
+  const rules = await hubCall(now, admin, LOADER_PATH, 'loaderwebapi.list_retention', {})
+  t.match(rules.body.result, [{ data_name: 'seen', age_days: 36_500, rows: 9001, removed_rows: 0 }])
 
   await t.test('refused before anything is written', async (t) => {
     const other = await makeHub(t, engines)
@@ -249,12 +261,12 @@ t.test('hub migrate: a small hub goes on as one on engines, killed on the way', 
 
     const empty = await makeHub(t, engines)
     const into = (...flags: string[]) => hubCli(empty, 'hub', 'migrate', '--from', from, ...flags)
-    const data = openFile(path.join(from, 'data.db'))
-    data.exec(`INSERT INTO loader_retention (table_id, rule, rows) VALUES (1, '{}', 0)`)
-    data.close()
+    const state = openFile(path.join(from, 'state.db'))
+    state.exec(`INSERT INTO ingest_bus VALUES ('x', '{}', 0)`)
+    state.close()
     t.match(
       (await into()).stderr,
-      /no place for: 1 rule\(s\) of retention.*Nothing was written; with --leave-behind/,
+      /no place for: 1 Modbus bus\(es\).*Nothing was written; with --leave-behind/,
     )
     const [model = ''] = Object.keys(files).filter((name) => name.startsWith('models'))
     rmSync(path.join(from, model))
