@@ -18,7 +18,13 @@ const LEFT_OUT = [
     leftOfModbus,
   ),
   ...['./ports/testport', './ports/c701port', '../ports/asciiport', '../ports/bleport'].map(leftOfModbus),
-  { name: 'debug', importer: 'modbus-serial', contents: 'module.exports = () => () => undefined' },
+  ...['modbus-serial', '@tus/server', '@tus/utils'].map((importer) => ({
+    ...{ name: 'debug', importer, contents: 'module.exports = () => () => undefined' },
+  })),
+  // exemplars, summaries and logs by other threads, which the gateway does not use
+  { name: '@opentelemetry/api', importer: 'prom-client', contents: '' },
+  { name: 'tdigest', importer: 'prom-client', contents: '' },
+  { name: 'thread-stream', importer: 'pino', contents: '' },
 ]
 
 function leftOfModbus(name) {

@@ -4,7 +4,7 @@ import { messageOf } from '../errors.js'
 import { checkValue, describeFound, type SchemaFault } from '../messages/fault-text.js'
 import { hubFaults } from './hub-faults.js'
 import { linesOf, type Places, placeOf } from './places.js'
-import { type Config, ConfigSchema } from './schema.js'
+import { type Config, makeConfigSchema } from './schema.js'
 
 export type { Config } from './schema.js'
 
@@ -54,7 +54,7 @@ export function loadConfig(
   const fromFile = read.settings
   const fromEnv = settingsOfEnv(env)
   const merged = merge(merge(fromFile, fromEnv.settings), flags)
-  const checked = checkValue(ConfigSchema, merged)
+  const checked = checkValue(makeConfigSchema(), merged, { isOnce: true })
   const schemaFaults =
     'data' in checked
       ? [...crossFaults(checked.data), ...hubFaults(checked.data, leafPaths(merged))]
@@ -83,7 +83,7 @@ export function loadConfig(
 
 /** Makes the JSON Schema of `edge.config.json`. */
 export function configJsonSchema(): Record<string, unknown> {
-  return z.toJSONSchema(ConfigSchema, { io: 'input', target: 'draft-7' }) as Record<string, unknown>
+  return z.toJSONSchema(makeConfigSchema(), { io: 'input', target: 'draft-7' }) as Record<string, unknown>
 }
 
 /** Lists the settings with description, type and default, in the order of the schema. */

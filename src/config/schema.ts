@@ -1,11 +1,12 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseOffset } from '../datetime.js'
-import { Hub } from './hub.js'
-import { Ingest } from './ingest.js'
-import { Retention } from './retention.js'
-import { bytes, count, Dataproc, file, ms, Reads, SignedModels } from './sections.js'
-import { Sync } from './sync.js'
+import { makeHub } from './hub.js'
+import { makeIngest } from './ingest.js'
+import { makeLimits } from './limits.js'
+import { makeRetention } from './retention.js'
+import { bytes, count, file, makeDataproc, makeReads, makeSignedModels, ms } from './sections.js'
+import { makeSync } from './sync.js'
 
 /** True for an IP address, and for one with the length of a prefix. */
 function isAddressOrBlock(text: string): boolean {
@@ -15,361 +16,284 @@ function isAddressOrBlock(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 6 ? 128 : 32))
 }
 
-const Service = z.strictObject({
-  headerPrefix: z
-    .string()
-    .regex(/^[A-Za-z][A-Za-z0-9]{0,31}$/, 'expected 1 to 32 letters or digits, a letter first')
-    .default('Svc')
-    .describe('first word of the session headers; Svc gives Svc-Session-Token'),
-  apiName: z
-    .string()
-    .regex(/^[a-z][a-z0-9]{0,31}$/, 'expected 1 to 32 lower case letters or digits, a letter first')
-    .default('svc')
-    .describe('name in the path of event data, risk maps and routes: /api/v1/{apiName}api/jsonrpc'),
-  routeKey: z
-    .string()
-    .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, 'expected 1 to 32 letters, digits or _, a letter first')
-    .default('geojson')
-    .describe('key of the route in results'),
-  timeZone: z
-    .string()
-    .refine((text) => parseOffset(text) !== undefined, 'expected an offset such as +09:00')
-    .default('+09:00')
-    .describe('offset from UTC of printed datetimes, and of received datetimes without an offset'),
-})
+const makeService = () =>
+  z.strictObject({
+    headerPrefix: z
+      .string()
+      .regex(/^[A-Za-z][A-Za-z0-9]{0,31}$/, 'expected 1 to 32 letters or digits, a letter first')
+      .default('Svc')
+      .describe('first word of the session headers; Svc gives Svc-Session-Token'),
+    apiName: z
+      .string()
+      .regex(/^[a-z][a-z0-9]{0,31}$/, 'expected 1 to 32 lower case letters or digits, a letter first')
+      .default('svc')
+      .describe('name in the path of event data, risk maps and routes: /api/v1/{apiName}api/jsonrpc'),
+    routeKey: z
+      .string()
+      .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, 'expected 1 to 32 letters, digits or _, a letter first')
+      .default('geojson')
+      .describe('key of the route in results'),
+    timeZone: z
+      .string()
+      .refine((text) => parseOffset(text) !== undefined, 'expected an offset such as +09:00')
+      .default('+09:00')
+      .describe('offset from UTC of printed datetimes, and of received datetimes without an offset'),
+  })
 
-const Server = z.strictObject({
-  host: z.string().min(1).max(255).default('127.0.0.1').describe('address to listen on'),
-  port: z.int().min(0).max(65_535).default(8080).describe('port to listen on; 0 picks a free one'),
-  tlsCertFile: file(
-    'PEM file of the certificate chain; given together with tlsKeyFile, the gateway serves https',
-  ),
-  tlsKeyFile: file('PEM file of the private key, not encrypted'),
-  openTo: z
-    .array(z.enum(['/metrics', '/ogc/']))
-    .max(2)
-    .default([])
-    .describe('paths that need no API key'),
-  trustedProxies: z
-    .array(
-      z
-        .string()
-        .max(64)
-        .refine(isAddressOrBlock, 'expected an IP address or a CIDR block such as 10.0.0.0/8'),
-    )
-    .max(100)
-    .default([])
-    .describe(
-      'IP addresses and CIDR blocks of reverse proxies; of a request from one of them, X-Forwarded-For or Forwarded names the client',
+const makeServer = () =>
+  z.strictObject({
+    host: z.string().min(1).max(255).default('127.0.0.1').describe('address to listen on'),
+    port: z.int().min(0).max(65_535).default(8080).describe('port to listen on; 0 picks a free one'),
+    tlsCertFile: file(
+      'PEM file of the certificate chain; given together with tlsKeyFile, the gateway serves https',
     ),
-  publicUrl: z
-    .string()
-    .regex(
-      /^https?:\/\/[^/?#\s]+(\/[^?#\s]*[^/?#\s])?$/,
-      'expected http:// or https://, a host, and no slash at the end',
-    )
-    .max(500)
-    .optional()
-    .describe('base URL of links in answers, for a gateway behind a proxy; absent: that of the request'),
-  drainMs: ms(10_000, 'time that running calls have to end after SIGTERM'),
-})
+    tlsKeyFile: file('PEM file of the private key, not encrypted'),
+    openTo: z
+      .array(z.enum(['/metrics', '/ogc/']))
+      .max(2)
+      .default([])
+      .describe('paths that need no API key'),
+    trustedProxies: z
+      .array(
+        z
+          .string()
+          .max(64)
+          .refine(isAddressOrBlock, 'expected an IP address or a CIDR block such as 10.0.0.0/8'),
+      )
+      .max(100)
+      .default([])
+      .describe(
+        'IP addresses and CIDR blocks of reverse proxies; of a request from one of them, X-Forwarded-For or Forwarded names the client',
+      ),
+    publicUrl: z
+      .string()
+      .regex(
+        /^https?:\/\/[^/?#\s]+(\/[^?#\s]*[^/?#\s])?$/,
+        'expected http:// or https://, a host, and no slash at the end',
+      )
+      .max(500)
+      .optional()
+      .describe('base URL of links in answers, for a gateway behind a proxy; absent: that of the request'),
+    drainMs: ms(10_000, 'time that running calls have to end after SIGTERM'),
+  })
 
-const LogSettings = z.strictObject({
-  level: z
-    .enum(['debug', 'info', 'warn', 'error', 'silent'])
-    .default('info')
-    .describe('lowest level that is written'),
-  refusalsPerMinute: z
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .default(60)
-    .describe(
-      'lines per minute about refused requests, for each of strangers, callers and failed sign-ins, and about failed calls; the rest is counted in one line',
+const makeLogSettings = () =>
+  z.strictObject({
+    level: z
+      .enum(['debug', 'info', 'warn', 'error', 'silent'])
+      .default('info')
+      .describe('lowest level that is written'),
+    refusalsPerMinute: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(60)
+      .describe(
+        'lines per minute about refused requests, for each of strangers, callers and failed sign-ins, and about failed calls; the rest is counted in one line',
+      ),
+  })
+
+const makeSession = () =>
+  z.strictObject({
+    maxAgeS: z
+      .int()
+      .min(1)
+      .max(315_360_000)
+      .default(31_536_000)
+      .describe('longest lifetime of a session, seconds'),
+    idleS: z
+      .int()
+      .min(0)
+      .max(315_360_000)
+      .default(604_800)
+      .describe('time without a call that ends a session, seconds: 7 days by default; 0 for no such end'),
+    maxPerKey: count(10_000, 'most open sessions of one key'),
+  })
+
+const makeBackup = () =>
+  z.strictObject({
+    dir: file('directory of scheduled backups, best on another disk; absent: no scheduled backups'),
+    everyHours: count(24, 'interval of scheduled backups, hours', 8760),
+    keep: count(7, 'number of the newest backups that are kept in backup.dir', 9999),
+    maxBytesPerSecond: z
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .default(32 * 1024 * 1024)
+      .describe('read rate of scheduled backups, bytes per second; 0 for no limit'),
+  })
+
+const makeRiskmap = () =>
+  z.strictObject({
+    levelColumn: z
+      .string()
+      .min(1)
+      .max(63)
+      .default('risk')
+      .describe('integer column with the risk level, 0 to 10'),
+    themes: z
+      .record(z.string().min(1).max(63), z.string().min(1).max(63))
+      .default({})
+      .describe('theme → data_name of its table, where the two differ'),
+  })
+
+const makeRouting = () =>
+  z.strictObject({
+    maps: z
+      .array(z.string().min(1).max(4096))
+      .max(100)
+      .default([])
+      .describe('map files in addition to maps/*.graph in the data directory'),
+    maxMapBytes: bytes(
+      512 * 1024 * 1024,
+      'map files in memory together; a larger file is refused, others are loaded again when they are asked for',
     ),
-})
-
-const Session = z.strictObject({
-  maxAgeS: z
-    .int()
-    .min(1)
-    .max(315_360_000)
-    .default(31_536_000)
-    .describe('longest lifetime of a session, seconds'),
-  idleS: z
-    .int()
-    .min(0)
-    .max(315_360_000)
-    .default(604_800)
-    .describe('time without a call that ends a session, seconds: 7 days by default; 0 for no such end'),
-  maxPerKey: count(10_000, 'most open sessions of one key'),
-})
-
-const Limits = z.strictObject({
-  bodyBytes: bytes(4 * 1024 * 1024, 'largest JSON-RPC body of every API except the data loader'),
-  loaderBodyBytes: bytes(100_000_000, 'largest JSON-RPC body of the data loader'),
-  inlineBodyBytes: bytes(
-    1024 * 1024,
-    'largest body of the data loader that is held in memory; larger ones go through a file',
-  ),
-  bytesInFlight: bytes(
-    64 * 1024 * 1024,
-    'memory of all request bodies and answers on their way; beyond it requests wait in turns, and are then refused with 503',
-  ),
-  valueBytes: bytes(
-    8 * 1024 * 1024,
-    'most bytes of one value, file, or all values of one record together; larger ones are refused, stored ones by fieldgate data export alone',
-  ),
-  batch: count(100, 'most requests in one JSON-RPC batch', 10_000),
-  jsonDepth: count(64, 'deepest nesting of a JSON body', 1000),
-  headerBytes: z.int().min(4096).max(1_048_576).default(16_384).describe('largest request headers, bytes'),
-  connections: count(
-    512,
-    'most open connections; at the limit an idle one is closed for a new one, first those without sign-in',
-    65_535,
-  ),
-  connectionsPerAddress: count(
-    256,
-    'most open connections of one IP address, or one /64 network of IPv6; trusted proxies have no such limit',
-    65_535,
-  ),
-  pipelined: count(32, 'most unanswered requests on one connection', 10_000),
-  headerMs: ms(10_000, 'time to receive the headers of a request'),
-  bodyIdleMs: ms(20_000, 'longest silence while a body is received'),
-  bodyMs: ms(
-    600_000,
-    'longest time to receive a JSON-RPC body; uploads and streams are limited by bodyIdleMs alone',
-  ),
-  compressedAnswers: z
-    .int()
-    .min(0)
-    .max(10_000)
-    .default(16)
-    .describe(
-      'most answers that are compressed at once, where callers accept gzip or zstd; others are sent as they are, with 0 all',
+    maxSnapM: z
+      .number()
+      .min(1)
+      .max(100_000)
+      .default(1000)
+      .describe('largest distance from a point to the nearest road, metres'),
+    maxVia: count(100, 'most via points in one request', 1000),
+    maxThemes: count(16, 'most risk themes in one request', 100),
+    maxAvoidPolygons: count(1000, 'most areas to avoid in one request', 100_000),
+    maxAvoidPositions: count(10_000, 'most positions of all areas to avoid in one request', 1_000_000),
+    maxAlternatives: count(5, 'most routes in one answer', 10),
+    maxMatrixPoints: count(200, 'most origins, and most destinations, of a matrix', 2000),
+    maxSettledNodes: count(20_000_000, 'most nodes that one search may settle', 1_000_000_000),
+    overlayCacheBytes: bytes(64 * 1024 * 1024, 'memory for the cache of risk overlays'),
+    profileCacheBytes: bytes(128 * 1024 * 1024, 'memory for the cache of cost profiles'),
+    riskSlotS: z
+      .int()
+      .min(1)
+      .max(86_400)
+      .default(600)
+      .describe('length of the time slot that is prepared in advance for a theme in use, seconds'),
+    threads: count(
+      4,
+      'most threads that compute a profile of a large map, as far as there are cores; 1: the search thread alone',
+      64,
     ),
-  keepAliveMs: ms(30_000, 'time after which an idle connection is closed'),
-  writeIdleMs: ms(60_000, 'time after which a client that stopped reading an answer is disconnected'),
-  callsPerMinutePerKey: count(
-    120_000,
-    'calls per minute of one API key; each item of a batch counts',
-    1_000_000_000,
-  ),
-  callsPerMinutePerAddress: count(
-    240_000,
-    'calls per minute from one IP address; each item of a batch counts',
-    1_000_000_000,
-  ),
-  anonymousPerMinute: count(
-    1200,
-    'requests without credentials per minute from one IP address, or one /64 network of IPv6; health is not counted',
-    1_000_000_000,
-  ),
-  signInFailuresPerMinute: count(
-    30,
-    'failed sign-ins per minute with one key id from one IP address; four times as many over all key ids. Further failures are refused with 429, right credentials never are',
-  ),
-  changeReaders: count(256, 'most open streams of changes of tables', 10_000),
-  changeReadersPerKey: count(200, 'most open streams of changes of one API key', 10_000),
-  pageRows: count(1000, 'rows of one page while a long result is streamed', 100_000),
-  exportRows: count(
-    1_000_000,
-    'most rows of a GeoPackage that is sent; csv and geojson have no limit',
-    100_000_000,
-  ),
-  ogcFeatures: count(10_000, 'most features in one answer of OGC API', 100_000),
-  streamBatch: count(5000, 'rows of one transaction of the stream endpoint', 100_000),
-  streamLineBytes: bytes(16 * 1024 * 1024, 'longest line of the stream endpoint'),
-  gzipRatio: count(
-    200,
-    'largest ratio of decompressed to compressed bytes of a gzip stream, after the first 16 MiB',
-    2000,
-  ),
-  nameChars: count(200, 'longest name of a new table, dataset, citation or model store, characters', 200),
-  initRecords: count(10_000, 'most records of one init_record'),
-  meshCells: count(1_000_000, 'most mesh cells in one risk map answer', 100_000_000),
-  modelBytes: bytes(4 * 1024 * 1024 * 1024, 'largest model file'),
-  modelParts: count(
-    6,
-    'most parts of a model upload that are read; a valid one has two, or three with a signature',
-    100,
-  ),
-  modelDataBytes: bytes(1024 * 1024, 'largest data part of a model upload'),
-  diskReserveBytes: bytes(64 * 1024 * 1024, 'free space below which writes are refused'),
-})
+    maxQueue: count(64, 'most searches that wait', 10_000),
+    timeLimitMs: ms(30_000, 'longest time of a search, including its wait'),
+  })
 
-const Backup = z.strictObject({
-  dir: file('directory of scheduled backups, best on another disk; absent: no scheduled backups'),
-  everyHours: count(24, 'interval of scheduled backups, hours', 8760),
-  keep: count(7, 'number of the newest backups that are kept in backup.dir', 9999),
-  maxBytesPerSecond: z
-    .int()
-    .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
-    .default(32 * 1024 * 1024)
-    .describe('read rate of scheduled backups, bytes per second; 0 for no limit'),
-})
+const makeTiles = () =>
+  z.strictObject({
+    cacheBytes: bytes(16 * 1024 * 1024, 'memory for the cache of vector tiles'),
+  })
 
-const Riskmap = z.strictObject({
-  levelColumn: z
-    .string()
-    .min(1)
-    .max(63)
-    .default('risk')
-    .describe('integer column with the risk level, 0 to 10'),
-  themes: z
-    .record(z.string().min(1).max(63), z.string().min(1).max(63))
-    .default({})
-    .describe('theme → data_name of its table, where the two differ'),
-})
-
-const Routing = z.strictObject({
-  maps: z
-    .array(z.string().min(1).max(4096))
-    .max(100)
-    .default([])
-    .describe('map files in addition to maps/*.graph in the data directory'),
-  maxMapBytes: bytes(
-    512 * 1024 * 1024,
-    'map files in memory together; a larger file is refused, others are loaded again when they are asked for',
-  ),
-  maxSnapM: z
-    .number()
-    .min(1)
-    .max(100_000)
-    .default(1000)
-    .describe('largest distance from a point to the nearest road, metres'),
-  maxVia: count(100, 'most via points in one request', 1000),
-  maxThemes: count(16, 'most risk themes in one request', 100),
-  maxAvoidPolygons: count(1000, 'most areas to avoid in one request', 100_000),
-  maxAvoidPositions: count(10_000, 'most positions of all areas to avoid in one request', 1_000_000),
-  maxAlternatives: count(5, 'most routes in one answer', 10),
-  maxMatrixPoints: count(200, 'most origins, and most destinations, of a matrix', 2000),
-  maxSettledNodes: count(20_000_000, 'most nodes that one search may settle', 1_000_000_000),
-  overlayCacheBytes: bytes(64 * 1024 * 1024, 'memory for the cache of risk overlays'),
-  profileCacheBytes: bytes(128 * 1024 * 1024, 'memory for the cache of cost profiles'),
-  riskSlotS: z
-    .int()
-    .min(1)
-    .max(86_400)
-    .default(600)
-    .describe('length of the time slot that is prepared in advance for a theme in use, seconds'),
-  threads: count(
-    4,
-    'most threads that compute a profile of a large map, as far as there are cores; 1: the search thread alone',
-    64,
-  ),
-  maxQueue: count(64, 'most searches that wait', 10_000),
-  timeLimitMs: ms(30_000, 'longest time of a search, including its wait'),
-})
-
-const Tiles = z.strictObject({
-  cacheBytes: bytes(16 * 1024 * 1024, 'memory for the cache of vector tiles'),
-})
-
-const ModelStore = z.strictObject({
-  ...SignedModels,
-  autoCreate: z.boolean().default(true).describe('an upload to an unknown model store creates the store'),
-  location: z
-    .tuple([z.number().min(-180).max(180), z.number().min(-90).max(90)])
-    .default([0, 0])
-    .describe('longitude, latitude of this device, degrees; sent with each model'),
-  uploadExpiryS: z
-    .int()
-    .min(60)
-    .max(315_360_000)
-    .default(604_800)
-    .describe('time without activity after which a resumable upload is removed, seconds'),
-  maxOpenUploads: count(64, 'most unfinished resumable uploads of one key', 10_000),
-  sweepMinutes: count(60, 'interval at which files that no model refers to are removed, minutes', 10_080),
-  scrubBytesPerSecond: bytes(
-    2 * 1024 * 1024,
-    'data per second that the background check of stored files reads',
-  ),
-})
-
-const Fleet = z.strictObject({
-  reportS: z
-    .number()
-    .min(0.1)
-    .max(86_400)
-    .default(180)
-    .describe('time between two reports of a gateway to its hub, seconds; a quarter of it is random'),
-  modules: z
-    .boolean()
-    .default(true)
-    .describe('true: profiles of the hub may install modules, which are programs; false: they are refused'),
-  releases: z
-    .enum(['stage', 'off'])
-    .default('stage')
-    .describe(
-      'stage: releases of the hub, signed with update.publicKey, wait for `fieldgate update --staged`; off: refused',
+const makeModelStore = () =>
+  z.strictObject({
+    ...makeSignedModels(),
+    autoCreate: z.boolean().default(true).describe('an upload to an unknown model store creates the store'),
+    location: z
+      .tuple([z.number().min(-180).max(180), z.number().min(-90).max(90)])
+      .default([0, 0])
+      .describe('longitude, latitude of this device, degrees; sent with each model'),
+    uploadExpiryS: z
+      .int()
+      .min(60)
+      .max(315_360_000)
+      .default(604_800)
+      .describe('time without activity after which a resumable upload is removed, seconds'),
+    maxOpenUploads: count(64, 'most unfinished resumable uploads of one key', 10_000),
+    sweepMinutes: count(60, 'interval at which files that no model refers to are removed, minutes', 10_080),
+    scrubBytesPerSecond: bytes(
+      2 * 1024 * 1024,
+      'data per second that the background check of stored files reads',
     ),
-})
+  })
 
-const Update = z.strictObject({
-  publicKey: z
-    .string()
-    .regex(/^[A-Za-z0-9+/]{43}=$/, 'expected an Ed25519 key, 32 bytes in base64')
-    .optional()
-    .describe(
-      'Ed25519 public key that releases are signed with, 32 bytes in base64; absent: update is refused',
+const makeFleet = () =>
+  z.strictObject({
+    reportS: z
+      .number()
+      .min(0.1)
+      .max(86_400)
+      .default(180)
+      .describe('time between two reports of a gateway to its hub, seconds; a quarter of it is random'),
+    modules: z
+      .boolean()
+      .default(true)
+      .describe('true: profiles of the hub may install modules, which are programs; false: they are refused'),
+    releases: z
+      .enum(['stage', 'off'])
+      .default('stage')
+      .describe(
+        'stage: releases of the hub, signed with update.publicKey, wait for `fieldgate update --staged`; off: refused',
+      ),
+  })
+
+const makeUpdate = () =>
+  z.strictObject({
+    publicKey: z
+      .string()
+      .regex(/^[A-Za-z0-9+/]{43}=$/, 'expected an Ed25519 key, 32 bytes in base64')
+      .optional()
+      .describe(
+        'Ed25519 public key that releases are signed with, 32 bytes in base64; absent: update is refused',
+      ),
+    restartCommand: z
+      .array(z.string().min(1).max(4096))
+      .max(100)
+      .default([])
+      .describe(
+        'program and arguments that restart the gateway after an update; empty: it is not run by a service',
+      ),
+    readyS: z
+      .int()
+      .min(1)
+      .max(3600)
+      .default(90)
+      .describe('time after which an updated gateway that is not ready is rolled back, seconds'),
+  })
+
+const makeEncryption = () =>
+  z.strictObject({
+    keyFile: file(
+      'key that encrypts secrets of upstreams and columns with need_crypto; absent: the systemd credential secret.key if there is one, else secret.key in the data directory',
     ),
-  restartCommand: z
-    .array(z.string().min(1).max(4096))
-    .max(100)
-    .default([])
-    .describe(
-      'program and arguments that restart the gateway after an update; empty: it is not run by a service',
-    ),
-  readyS: z
-    .int()
-    .min(1)
-    .max(3600)
-    .default(90)
-    .describe('time after which an updated gateway that is not ready is rolled back, seconds'),
-})
+  })
 
-const Encryption = z.strictObject({
-  keyFile: file(
-    'key that encrypts secrets of upstreams and columns with need_crypto; absent: the systemd credential secret.key if there is one, else secret.key in the data directory',
-  ),
-})
+/**
+ * Makes the shape of the settings, as in `edge.config.json`; each can be given as `FIELDGATE_SECTION__NAME`, some by a flag.
+ * It has 3 MB and is used once by most starts, so that nothing keeps it.
+ */
+export const makeConfigSchema = () =>
+  z.strictObject({
+    $schema: z.string().max(4096).optional().describe('URL of the JSON Schema, for editors; not used'),
+    dataDir: z
+      .string()
+      .min(1)
+      .max(4096)
+      .default('data')
+      .describe('directory of all data that the gateway stores'),
+    role: z
+      .enum(['gateway', 'hub'])
+      .default('gateway')
+      .describe(
+        'gateway: rows in SQLite and bytes in files of the data directory; hub: rows in PostgreSQL and bytes in an S3-compatible store, shared by any number of processes',
+      ),
+    service: makeService().prefault({}),
+    server: makeServer().prefault({}),
+    log: makeLogSettings().prefault({}),
+    encryption: makeEncryption().prefault({}),
+    session: makeSession().prefault({}),
+    limits: makeLimits().prefault({}),
+    reads: makeReads().prefault({}),
+    backup: makeBackup().prefault({}),
+    riskmap: makeRiskmap().prefault({}),
+    routing: makeRouting().prefault({}),
+    tiles: makeTiles().prefault({}),
+    modelStore: makeModelStore().prefault({}),
+    sync: makeSync().prefault({}),
+    fleet: makeFleet().prefault({}),
+    hub: makeHub().prefault({}),
+    update: makeUpdate().prefault({}),
+    dataproc: makeDataproc().prefault({}),
+    ingest: makeIngest().prefault({}),
+    retention: makeRetention().prefault({}),
+  })
 
-/** Settings, as in `edge.config.json`; each can be given as `FIELDGATE_SECTION__NAME`, some by a flag. */
-export const ConfigSchema = z.strictObject({
-  $schema: z.string().max(4096).optional().describe('URL of the JSON Schema, for editors; not used'),
-  dataDir: z
-    .string()
-    .min(1)
-    .max(4096)
-    .default('data')
-    .describe('directory of all data that the gateway stores'),
-  role: z
-    .enum(['gateway', 'hub'])
-    .default('gateway')
-    .describe(
-      'gateway: rows in SQLite and bytes in files of the data directory; hub: rows in PostgreSQL and bytes in an S3-compatible store, shared by any number of processes',
-    ),
-  service: Service.prefault({}),
-  server: Server.prefault({}),
-  log: LogSettings.prefault({}),
-  encryption: Encryption.prefault({}),
-  session: Session.prefault({}),
-  limits: Limits.prefault({}),
-  reads: Reads.prefault({}),
-  backup: Backup.prefault({}),
-  riskmap: Riskmap.prefault({}),
-  routing: Routing.prefault({}),
-  tiles: Tiles.prefault({}),
-  modelStore: ModelStore.prefault({}),
-  sync: Sync.prefault({}),
-  fleet: Fleet.prefault({}),
-  hub: Hub.prefault({}),
-  update: Update.prefault({}),
-  dataproc: Dataproc.prefault({}),
-  ingest: Ingest.prefault({}),
-  retention: Retention.prefault({}),
-})
-
-export type Config = z.output<typeof ConfigSchema>
+export type Config = z.output<ReturnType<typeof makeConfigSchema>>

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { bytes, count, file } from './sections.js'
 
-/** Exchange with other nodes. */
-export const Sync = z.strictObject({
+const timesOfSync = () => ({
   push: z
     .enum(['auto', 'manual'])
     .default('auto')
@@ -59,6 +58,9 @@ export const Sync = z.strictObject({
     .max(Number.MAX_SAFE_INTEGER)
     .default(0)
     .describe('send rate over all upstreams, bytes per second; 0 for no limit'),
+})
+
+const waysOfSync = () => ({
   windows: z
     .array(z.string().regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, 'expected HH:MM-HH:MM'))
     .max(24)
@@ -90,3 +92,6 @@ export const Sync = z.strictObject({
     .describe('true: upstreams may be on this machine, for tests and demos'),
   replyBytes: bytes(4 * 1024 * 1024, 'largest answer of an upstream, apart from model files'),
 })
+
+/** Exchange with other nodes. */
+export const makeSync = () => z.strictObject({ ...timesOfSync(), ...waysOfSync() })

@@ -21,13 +21,15 @@ const MAX_FAULTS = 100
 /**
  * Checks a value against a schema.
  *
+ * @param options `isOnce` for a schema that is used once: zod then compiles no code for it
  * @returns the value as the schema transforms it, or the first 100 faults and the number of all
  */
 export function checkValue<S extends z.ZodType>(
   schema: S,
   value: unknown,
+  { isOnce = false }: { isOnce?: boolean } = {},
 ): { data: z.output<S> } | { faults: SchemaFault[]; count: number } {
-  const parsed = schema.safeParse(value, { reportInput: true, error: faultMessage })
+  const parsed = schema.safeParse(value, { reportInput: true, error: faultMessage, jitless: isOnce })
   if (parsed.success) return { data: parsed.data }
   const { issues } = parsed.error
   const faults = issues.slice(0, MAX_FAULTS).map((issue) => ({

@@ -1,4 +1,3 @@
-import { examineLightly } from '../../doctor/examine.js'
 import { decodeWkb } from '../../geo/wkb.js'
 import { createMaintenance } from '../../storage/sqlite/maintenance/maintenance.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
@@ -22,6 +21,7 @@ export function createDoctorLine(
   let examinedAtMs = Number.NEGATIVE_INFINITY
   return async () => {
     if (nowMs() - examinedAtMs < DOCTOR_MS) return line
+    const { examineLightly } = await import('../../doctor/examine.js')
     const checks = await examineLightly({
       ...{ config: options.config, layout: options.layout, version: options.version },
       configFile: options.configFile ?? null,

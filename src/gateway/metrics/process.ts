@@ -8,6 +8,10 @@ import { counter, gauge, labelled } from './family.js'
  * 0.1 ms on a virtual machine.
  */
 const LOOP_PERIOD_MS = 250
+/** Time between two looks at how busy the loop was, ms. */
+const LOOK_MS = 5000
+/** Share of a look that the loop worked, above which its delay is measured. Nothing waited longer than that share. */
+const BUSY_SHARE = 0.02
 
 /** Reads memory, CPU time and open files of this process. */
 export async function processFamilies(): Promise<Family[]> {
@@ -30,10 +34,22 @@ interface LoopDelay {
   stop(): void
 }
 
-/** Starts to measure how late timers of the main thread fire. */
+/**
+ * Starts to measure how late timers of the main thread fire. It stops while the loop is idle, when nothing is late, and begins
+ * again within 5 s of work.
+ */
 export function createLoopDelay(): LoopDelay {
   const histogram = monitorEventLoopDelay({ resolution: LOOP_PERIOD_MS })
   histogram.enable()
+  let before = performance.eventLoopUtilization()
+  const look = () => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, before)
+    before = now
+    if (utilization > BUSY_SHARE) histogram.enable()
+    else histogram.disable()
+  }
+  const timer = setInterval(look, LOOK_MS).unref()
   return {
     families() {
       // the histogram holds whole periods from beat to beat
@@ -51,6 +67,9 @@ export function createLoopDelay(): LoopDelay {
       } as const
       return [labelled(facts, 'quantile', values)]
     },
-    stop: () => histogram.disable(),
+    stop() {
+      clearInterval(timer)
+      histogram.disable()
+    },
   }
 }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import busboy from 'busboy'
+import type { Busboy, BusboyConfig } from 'busboy'
 import { AppError } from '../../errors.js'
 
 interface PartLimits {
@@ -45,7 +45,8 @@ export async function readParts<D, S>(
   takers: PartTakers<D, S>,
   onLost: (staged: S) => Promise<void>,
 ): Promise<TakenParts<D, S>> {
-  const parser = createParser(contentType, limits)
+  const { default: busboy } = await import('busboy') // most gateways never need it
+  const parser = createParser(busboy, contentType, limits)
   const intake = collectParts(parser, limits, takers)
   try {
     await feed(chunks, parser, intake.refused)
@@ -59,7 +60,11 @@ export async function readParts<D, S>(
   }
 }
 
-function createParser(contentType: string, limits: PartLimits): busboy.Busboy {
+function createParser(
+  busboy: (config: BusboyConfig) => Busboy,
+  contentType: string,
+  limits: PartLimits,
+): Busboy {
   if (!/^multipart\/form-data\s*(;|$)/i.test(contentType)) {
     const found = contentType === '' ? 'none' : contentType.slice(0, 100)
     const message = `Content-Type: found ${found}, expected multipart/form-data`
@@ -82,7 +87,7 @@ function createParser(contentType: string, limits: PartLimits): busboy.Busboy {
 /** Writes the body into the parser, as fast as the parser reads it. */
 async function feed(
   chunks: AsyncIterable<Uint8Array>,
-  parser: busboy.Busboy,
+  parser: Busboy,
   refused: Promise<never>,
 ): Promise<void> {
   for await (const chunk of chunks) {
@@ -111,11 +116,7 @@ interface Intake<D, S> {
   abandon(): Promise<S | undefined>
 }
 
-function collectParts<D, S>(
-  parser: busboy.Busboy,
-  limits: PartLimits,
-  takers: PartTakers<D, S>,
-): Intake<D, S> {
+function collectParts<D, S>(parser: Busboy, limits: PartLimits, takers: PartTakers<D, S>): Intake<D, S> {
   let data: Promise<D> | undefined
   let signature: Promise<string> | undefined
   let file: { stream: Readable; staged: Promise<S> } | undefined
@@ -192,7 +193,7 @@ function isSmall(name: string | undefined): name is 'data' | 'signature' {
 }
 
 /** Refuses parts beyond the limits, which the parser skips silently. */
-function watchEnd(parser: busboy.Busboy, refuse: (error: unknown) => void): void {
+function watchEnd(parser: Busboy, refuse: (error: unknown) => void): void {
   for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
     parser.on(limit, () =>
       refuse(

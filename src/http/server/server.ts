@@ -35,6 +35,9 @@ export type Fetch = (
 /** Time that the far end of a refused connection has to read the refusal, ms. */
 const REFUSED_MS = 1000
 
+/** Longest time between two looks of Node for connections whose headers are late, ms. Each wakes the processor. */
+const CHECK_MS = 5000
+
 type NodeServer = ReturnType<typeof createServer> | ReturnType<typeof createTlsServer>
 
 /**
@@ -98,7 +101,7 @@ function openServer(limits: Config['limits'], tls: TlsPair | null): NodeServer {
     headersTimeout: limits.headerMs,
     requestTimeout: 0, // it would cut an upload that still moves; bodies have their own silence limit
     keepAliveTimeout: limits.keepAliveMs,
-    connectionsCheckingInterval: Math.min(1000, limits.headerMs),
+    connectionsCheckingInterval: Math.min(CHECK_MS, limits.headerMs),
     maxHeaderSize: limits.headerBytes,
     requireHostHeader: false, // Node's own refusal has no body; the listener refuses it with one
   }
