@@ -1,5 +1,6 @@
 import type { TransferRecord } from '../storage/models/transfers.js'
 import type { Progress } from './attempt.js'
+import { untilBeatMs } from './beat.js'
 import { closedReasonOf, type Engine, endWaits, type OutboxDeps, type Watcher } from './engine.js'
 import { type AttemptFault, stopped } from './faults.js'
 import { createSyncMetrics, type SyncMetrics } from './metrics.js'
@@ -69,7 +70,8 @@ export async function startOutbox(deps: OutboxDeps): Promise<Outbox> {
       engine.log.warn({ err: error }, 'scheduling of transfers failed')
     }
     isScheduling = false
-    if (!engine.isStopped) timer = setTimeout(engine.wake, waitMs)
+    const beatMs = waitMs === POLL_MS ? untilBeatMs(POLL_MS) : waitMs
+    if (!engine.isStopped) timer = setTimeout(engine.wake, beatMs)
   }
   engine.wake()
   return outboxOf(engine, () => clearTimeout(timer))

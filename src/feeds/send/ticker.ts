@@ -1,3 +1,5 @@
+import { untilBeatMs } from '../../sync/beat.js'
+
 /** Work that is done again and again, one at a time. */
 export interface Ticker {
   /** Does the work soon, once more than was begun. */
@@ -9,7 +11,7 @@ export interface Ticker {
 }
 
 /**
- * Starts work that is done now and then every `ms`.
+ * Starts work that is done now and then every `ms`, at the beat of others of the same period.
  *
  * @param onFault called with what the work throws; the next one is done all the same
  */
@@ -34,7 +36,7 @@ export function startTicker(
       .catch(onFault)
       .then(() => {
         isWorking = false
-        schedule(isKicked ? 0 : ms)
+        schedule(isKicked ? 0 : untilBeatMs(ms))
       })
   }
   turn()

@@ -1,6 +1,7 @@
 import { messageOf } from '../../errors.js'
 import type { Membership, ProfileProgress, ReceivedProfile } from '../../storage/exchange/membership.js'
 import { backoffMs } from '../../sync/backoff.js'
+import { untilBeatMs } from '../../sync/beat.js'
 import { shorten } from '../../sync/faults.js'
 import { filesOf, installedFilesOf, itemNameOf } from '../profile/files.js'
 import type { Profile } from '../profile/schema.js'
@@ -75,7 +76,8 @@ export function startFleetAgent(deps: AgentDeps): FleetAgent {
       })
       .then(() => {
         clearTimeout(timer)
-        if (!stopping.signal.aborted) timer = setTimeout(run, Math.min(TICK_MS, deps.reportMs())).unref()
+        if (!stopping.signal.aborted)
+          timer = setTimeout(run, untilBeatMs(Math.min(TICK_MS, deps.reportMs()))).unref()
       })
     return running
   }
