@@ -49,7 +49,7 @@ export function lateView(box: HTMLElement, events: MapEvents, load: () => Promis
     setMap: (map) => set('map', (now) => now.setMap(map)),
     setData: (overlay, features) => set(overlay, (now) => now.setData(overlay, features)),
     // a drag of a slider ends with data that are set
-    drawLive: (routes) => view?.drawLive(routes),
+    drawLive: (routes, isLast) => view?.drawLive(routes, isLast),
     showPoints: (points) => set('pins', (now) => now.showPoints(points)),
     setMark: (point) => set('mark', (now) => now.setMark(point)),
     fit(bbox) {

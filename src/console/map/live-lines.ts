@@ -35,9 +35,12 @@ export function liveLines(map: MapLibreMap, isDark: () => boolean) {
       map.getCanvas().after(canvas) // below the pins
       map.on('move', draw)
     },
-    /** Leaves the lines until the map has drawn its own. */
-    end() {
-      if (canvas.isConnected) void map.once('idle', remove)
+    /** Shows the last routes until the map has drawn them itself, which takes seconds on a slow device. */
+    end(last: readonly LiveRoute[]) {
+      if (!canvas.isConnected) return
+      shown = last
+      draw()
+      void map.once('idle', remove)
     },
   }
 }

@@ -8,10 +8,10 @@ export interface MapView {
   setMap(map: ServedMap | undefined): void
   setData(overlay: Overlay, features: readonly object[]): void
   /**
-   * draws routes over the map instead of those of its data, until `undefined`: the data of `route` and `others`
+   * draws routes over the map instead of those of its data, up to the last ones: the data of `route` and `others`
    * are set before that
    */
-  drawLive(routes: readonly LiveRoute[] | undefined): void
+  drawLive(routes: readonly LiveRoute[], isLast: boolean): void
   /** shows the markers of the points: those that were there move */
   showPoints(points: readonly [number, number][]): void
   /** marks a place of the route; undefined removes the mark */

@@ -48,8 +48,8 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
           ? NOTHING
           : [{ type: 'Feature', geometry: { type: 'Point', coordinates: point }, properties: {} }],
       ),
-    drawLive(routes) {
-      if (routes === undefined) return live.end()
+    drawLive(routes, isLast) {
+      if (isLast) return live.end(routes)
       live.show(routes)
       for (const overlay of ['others', 'route', 'mark'] as const) setData(overlay, NOTHING)
     },

@@ -108,26 +108,21 @@ function draw(
   isLive: boolean,
 ): void {
   const others = routes.filter((each) => each !== chosen)
-  if (isLive) {
-    const live = [...others.reverse(), ...(chosen === undefined ? [] : [chosen])]
-    view.drawLive(
-      live.map((each) => ({
-        lines: routeLines(each.route.features, withColour(each.colour, each.key)),
-        isChosen: each === chosen,
-      })),
-    )
-    return
-  }
-  view.setData(
-    'others',
-    // the first of the list is drawn last
-    others.reverse().flatMap(({ key, colour, route }) => routeLines(route.features, withColour(colour, key))),
-  )
-  view.setData(
-    'route',
-    chosen === undefined ? [] : routeLines(chosen.route.features, withColour(chosen.colour, chosen.key)),
-  )
-  view.drawLive(undefined)
+  // the first of the list is drawn last, and the chosen one above all
+  const drawn = [...others.reverse(), ...(chosen === undefined ? [] : [chosen])].map((each) => ({
+    lines: routeLines(each.route.features, withColour(each.colour, each.key)),
+    isChosen: each === chosen,
+  }))
+  if (!isLive)
+    for (const [overlay, isChosen] of [
+      ['others', false],
+      ['route', true],
+    ] as const)
+      view.setData(
+        overlay,
+        drawn.filter((each) => each.isChosen === isChosen).flatMap(({ lines }) => lines),
+      )
+  view.drawLive(drawn, !isLive)
 }
 
 /** The colour of the route around the risk is that of the style. */
