@@ -4,16 +4,16 @@ const MARGIN = 40
 const GAP = 12
 
 /** Widths along the edges of a map, px. */
-export interface Edges {
-  top: number
-  right: number
-  bottom: number
-  left: number
+interface Edges {
+  readonly top: number
+  readonly right: number
+  readonly bottom: number
+  readonly left: number
 }
 
 /**
  * Edges of a map that stay free when it is moved to what shall be seen: those of its buttons, and that of the legend,
- * which lies over a corner.
+ * which lies over a lower corner.
  *
  * @param map element of the map; the legend lies in the same box
  */
@@ -22,9 +22,6 @@ export function coveredEdges(map: HTMLElement): Edges {
   const legend = map.parentElement?.querySelector('.map-legend')?.getBoundingClientRect()
   const box = map.getBoundingClientRect()
   if (legend === undefined || legend.height === 0) return edges
-  const isBelow = legend.top + legend.bottom > box.top + box.bottom
   // a pin stands above its place, and so needs no space towards the legend below it
-  if (isBelow) edges.bottom = Math.max(MARGIN, box.bottom - legend.top + GAP)
-  else edges.top = Math.max(MARGIN, legend.bottom - box.top + MARGIN)
-  return edges
+  return { ...edges, bottom: Math.max(MARGIN, box.bottom - legend.top + GAP) }
 }

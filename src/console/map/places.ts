@@ -10,7 +10,6 @@ import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { faultText } from '../core/parts.js'
 import { isDark } from '../core/settings.js'
-import { coveredEdges } from './free-part.js'
 import { setUpLibrary } from './set-up.js'
 import type { ServedMap } from './state.js'
 import { mapStyle } from './style.js'
@@ -69,8 +68,7 @@ export function createPlacesMap(
         return [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))] as const
       }
       const [[west, east], [south, north]] = [edges(0), edges(1)]
-      const padding = coveredEdges(box)
-      map.fitBounds([west, south, east, north], { padding, maxZoom: 13, animate: false })
+      map.fitBounds([west, south, east, north], { padding: 40, maxZoom: 13, animate: false })
     },
     close: () => map.remove(),
   }
