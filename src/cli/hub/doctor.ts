@@ -14,13 +14,13 @@ export function addHubDoctor(hub: Command, io: CliIo, deps: CliDeps): void {
   hub
     .command('doctor')
     .description(
-      'checks database, standby, clock, bucket and the maps of --data-dir, and that all models, citations and files of profiles have their bytes; exit code 0 ok, 1 warning, 2 error',
+      'checks database, standby, clock, bucket and the maps of --data-dir, that all models, citations, files of profiles and files of rows have their bytes, and names objects that no row names; exit code 0 ok, 1 warning, 2 error',
     )
     .option('--sizes', 'compares sizes alone, and reads no bytes')
     .action(async (_options, command: Command) => {
       const flags = command.optsWithGlobals<DoctorFlags>()
       const { config, dataDir } = readSettings(flags, deps)
-      const { examineHub } = await import('../../gateway/hub/doctor.js')
+      const { examineHub } = await import('../../gateway/hub/doctor/examine.js')
       const progress = createProgress(io.stderr)
       try {
         const checks = await examineHub({

@@ -26,8 +26,17 @@ export interface S3StoreOptions {
 export interface S3Store extends BlobStore {
   /** Returns an address under which anybody can read bytes for a time; the caller knows that they exist. */
   presign(sha256: string, lifeS: number): Promise<string>
+  /** Lists all bytes with the time at which they were put last, by the clock of the store, ms. */
+  listAged(): AsyncIterable<AgedObject>
   /** Lists and writes in the bucket. @throws AppError OBJECTS_UNAVAILABLE that says what was found */
   check(): Promise<void>
+}
+
+/** Bytes with the time at which they were put last. */
+export interface AgedObject {
+  readonly sha256: string
+  /** by the clock of the store, ms */
+  readonly putAtMs: number
 }
 
 /** Times that a download goes on after it broke off. */
@@ -103,7 +112,10 @@ export function createS3Store(options: S3StoreOptions): S3Store {
       const copied = await client.text({ method: 'PUT', key: aside, headers })
       if (copied !== undefined) await remove(sha256)
     },
-    list: () => listDigests(client, prefix),
+    async *list() {
+      for await (const { sha256 } of listObjects(client, prefix)) yield sha256
+    },
+    listAged: () => listObjects(client, prefix),
     async check() {
       const probe = `${prefix}probe`
       await client.text({ method: 'GET', query: { 'list-type': '2', prefix: probe, 'max-keys': '1' } })
@@ -189,7 +201,7 @@ function damaged(sha256: string, what: string): AppError {
 }
 
 /** Returns the digests of all objects, in order, some thousand a request. */
-async function* listDigests(client: S3Client, prefix: string): AsyncGenerator<string> {
+async function* listObjects(client: S3Client, prefix: string): AsyncGenerator<AgedObject> {
   let token: string | undefined
   do {
     const query = {
@@ -199,9 +211,11 @@ async function* listDigests(client: S3Client, prefix: string): AsyncGenerator<st
       ...(token === undefined ? {} : { 'continuation-token': token }),
     }
     const xml = (await client.text({ method: 'GET', query })) ?? ''
-    for (const [, key = ''] of xml.matchAll(/<Key>([^<]*)<\/Key>/g)) {
-      const name = unescapeXml(key).slice(prefix.length)
-      if (/^[0-9a-f]{64}$/.test(name)) yield name
+    for (const [, contents = ''] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+      const [, key = ''] = /<Key>([^<]*)<\/Key>/.exec(contents) ?? []
+      const [, putAt = ''] = /<LastModified>([^<]*)<\/LastModified>/.exec(contents) ?? []
+      const sha256 = unescapeXml(key).slice(prefix.length)
+      if (/^[0-9a-f]{64}$/.test(sha256)) yield { sha256, putAtMs: Date.parse(putAt) }
     }
     token = /<NextContinuationToken>([^<]*)<\/NextContinuationToken>/.exec(xml)?.[1]
     if (token !== undefined) token = unescapeXml(token)

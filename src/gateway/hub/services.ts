@@ -14,6 +14,7 @@ import { createByteLease } from '../../storage/postgres/leases/byte-lease.js'
 import { createFence, type Fence } from '../../storage/postgres/leases/fence.js'
 import { createLeases } from '../../storage/postgres/leases/lease.js'
 import type { PostgresState } from '../../storage/postgres/state.js'
+import type { SweepLease } from '../../storage/work/sweep-lease.js'
 import type { Readers } from '../../worker/reader-pool.js'
 import { type FleetRooms, openFleetRooms } from '../fleet/rooms.js'
 import { startHousekeeping, withPromptCleaning } from '../health/housekeeping.js'
@@ -68,12 +69,13 @@ export async function openHubServices(options: ServicesOptions): Promise<HubServ
     const { state, keyring } = await openHubState(db, config, layout)
     await requireOwnBucket(objects, state.meta)
     const nodeId = await state.meta.claimNodeId(randomUUID())
+    const lease = createByteLease(db)
     const datasets = await openHubDatasets({
-      ...{ objects, db, layout, keyring, log, config, meta: state.meta },
+      ...{ objects, db, lease, layout, keyring, log, config, meta: state.meta },
       timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
       nowUs: () => state.clock.nowUs(),
     })
-    opened = openParts({ ...options, objects, fence, db, state, keyring, nodeId, datasets })
+    opened = openParts({ ...options, objects, fence, db, lease, state, keyring, nodeId, datasets })
     await opened.search.maps.reload()
     return opened
   } catch (error) {
@@ -89,6 +91,7 @@ interface PartsOptions extends ServicesOptions {
   /** that of `db` */
   readonly fence: Fence
   readonly db: PostgresDb
+  readonly lease: SweepLease
   readonly state: PostgresState
   readonly keyring: Keyring
   readonly nodeId: string
@@ -115,6 +118,7 @@ function openParts(options: PartsOptions): HubServices {
       { name: 'sweep of files', everyMs: SWEEP_MS, run: () => sweepFiles(files) },
       { name: 'sweep of models', everyMs: config.modelStore.sweepMinutes * 60_000, run: models.sweep },
       { name: 'sweep of files of rows', everyMs: SWEEP_MS, run: () => loading.loader.sweepFiles() },
+      { name: 'sweep of datasets', everyMs: SWEEP_MS, run: datasets.sweep },
       { name: 'sweep of allowances', everyMs: ALLOWANCE_SWEEP_MS, run: allowances.sweep },
       ...retention.tasks,
     ],
@@ -177,10 +181,10 @@ function openRooms(
     readonly timeZoneMin: number
   },
 ) {
-  const { config, log, objects, db, state, keyring, nodeId, disk, hints, timeZoneMin, version } = options
-  const lease = createByteLease(db)
+  const { config, log, objects, db, lease, state, keyring, nodeId, disk, hints, timeZoneMin, version } =
+    options
   const models = openHubModels({
-    ...{ ...options, lease },
+    ...options,
     config: { ...config, sync: { ...config.sync, deltas: false } },
     blobs: objects.store('models'),
   })

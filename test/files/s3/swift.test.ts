@@ -39,6 +39,15 @@ t.test('s3: Swift', { skip }, async (t) => {
     t.ok(Buffer.concat(await Array.fromAsync(part ?? [])).equals(bytes.subarray(range.start, range.end)))
   })
 
+  await t.test('objects are listed with the time at which they were put', async (t) => {
+    const { store } = storeIn(t, client)
+    const staged = await store.stage(chunksOf(Buffer.from('aged'), 10))
+    await staged.keep()
+    const [found, ...others] = await Array.fromAsync(store.listAged())
+    t.same([found?.sha256, others], [staged.sha256, []])
+    t.ok(Math.abs((found?.putAtMs ?? 0) - Date.now()) < 600_000, String(found?.putAtMs))
+  })
+
   await t.test('a file of this disk is sent and removed; dropped, it stays', async (t) => {
     const { store, tempDir } = storeIn(t, client)
     const file = path.join(tempDir, 'upload')

@@ -6,6 +6,7 @@ import type { Log } from '../../../log.js'
 import type { CitationCopies } from '../../../storage/exchange/citation-copies.js'
 import { readTogether } from '../../../storage/postgres/connection/read-together.js'
 import type { CitationObject, CitationObjects } from '../../../storage/postgres/feeds/citation-objects.js'
+import type { SweepLease } from '../../../storage/work/sweep-lease.js'
 import type { createArrivingCopies } from './arriving.js'
 import { packCitation, unpackCitation } from './citation-object.js'
 
@@ -16,6 +17,8 @@ interface SharedCitationsOptions {
   readonly rows: CitationObjects
   /** objects of the bucket */
   readonly bytes: S3Store
+  /** keeps a sweep from an object whose row is not written yet */
+  readonly lease: Pick<SweepLease, 'keep'>
   readonly log: Pick<Log, 'error'>
   readonly valueBytes: number
   /** Checks an offer. @throws AppError INVALID_PARAMS */
@@ -54,7 +57,7 @@ export function shareCitations(
   options: SharedCitationsOptions,
   archived: readonly string[],
 ): SharedCitations {
-  const { own, arriving, rows, bytes, log, readOffer } = options
+  const { own, arriving, rows, bytes, lease, log, readOffer } = options
   const here = new Set(archived)
   const receiver = receiverHere(options)
   let [last, isStopping] = [0, false]
@@ -92,9 +95,14 @@ export function shareCitations(
     if (citation === undefined || origin == null)
       throw new Error(`found no rows of the citation ${longForm} that was completed`) // it was just found
     const staged = await bytes.stage(packCitation(citation))
-    await staged.keep()
     const object = { origin, longForm, sha256: staged.sha256 }
-    await rows.complete(object)
+    const release = await lease.keep()
+    try {
+      await staged.keep()
+      await rows.complete(object)
+    } finally {
+      await release()
+    }
     arriving.drop(longForm)
     await refresh()
     await take(object) // the object was there before, and damaged

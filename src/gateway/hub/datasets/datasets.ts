@@ -18,6 +18,7 @@ import { createCitationObjects } from '../../../storage/postgres/feeds/citation-
 import { createCitationCopies } from '../../../storage/sqlite/citations/copies.js'
 import { type DataDb, openDataDb } from '../../../storage/sqlite/connection/data-db.js'
 import { openDatasetStores } from '../../../storage/sqlite/dataset-stores.js'
+import type { SweepLease } from '../../../storage/work/sweep-lease.js'
 import type { Readers } from '../../../worker/reader-pool.js'
 import { createReadsHere } from '../../../worker/reads-here.js'
 import { notOnHub } from '../apis.js'
@@ -25,15 +26,16 @@ import type { HubObjects } from '../connect.js'
 import { readLimits } from '../read-limits.js'
 import { createArrivingCopies } from './arriving.js'
 import { shareCitations } from './citations.js'
-
-/** Note of the database: SHA-256 of the archive of datasets and citations. */
-export const ARCHIVE = 'dataset_archive'
+import { ARCHIVE, missingArchive } from './named-objects.js'
+import { sweepDatasets } from './sweep.js'
 
 interface HubDatasetsOptions {
   readonly db: PostgresDb
   readonly meta: Pick<MetaStore, 'noted'>
   readonly objects: Pick<HubObjects, 'store'>
   readonly layout: Pick<DataLayout, 'tempDir'>
+  /** that of all processes that write or remove bytes */
+  readonly lease: SweepLease
   readonly keyring: Keyring
   readonly log: Log
   readonly timeZoneMin: number
@@ -48,6 +50,8 @@ export interface HubDatasets {
   readonly readers: Readers
   /** citations that other nodes send */
   readonly copies: CitationCopies
+  /** Removes objects that nothing names. One process does it. */
+  sweep(): Promise<void>
   close(): Promise<void>
 }
 
@@ -69,7 +73,8 @@ export async function openHubDatasets(options: HubDatasetsOptions): Promise<HubD
   const newId = randomUUID
   const arriving = createArrivingCopies(path.join(ownDir(options), 'arriving'), nowUs)
   const own = createCitationCopies(data, nowUs)
-  const sharing = { own, arriving, rows: createCitationObjects(db), readOffer: readCitationOffer }
+  const rows = createCitationObjects(db)
+  const sharing = { own, arriving, rows, lease: options.lease, readOffer: readCitationOffer }
   const { copies, refresh, stop } = shareCitations(
     { ...sharing, bytes, log, valueBytes, newId, nowUs },
     archived,
@@ -84,6 +89,15 @@ export async function openHubDatasets(options: HubDatasetsOptions): Promise<HubD
   return {
     copies,
     datasets: refreshed(datasets, refresh),
+    sweep: () =>
+      sweepDatasets({
+        bytes,
+        rows,
+        meta: options.meta,
+        lease: options.lease,
+        log,
+        nowMs: () => nowUs() / 1000,
+      }),
     readers: {
       async read(...read) {
         await refresh()
@@ -104,10 +118,7 @@ export async function openHubDatasets(options: HubDatasetsOptions): Promise<HubD
 async function openOwnDatabase(options: HubDatasetsOptions, bytes: S3Store): Promise<DataDb> {
   const sha256 = await options.meta.noted(ARCHIVE)
   const archive = sha256 === undefined ? undefined : await bytes.localFile(sha256)
-  if (sha256 !== undefined && archive === undefined)
-    throw new Error(
-      `the bucket lacks the object datasets/${sha256} with the datasets and citations of this hub`,
-    )
+  if (sha256 !== undefined && archive === undefined) throw new Error(missingArchive(sha256))
   const dir = ownDir(options)
   rmSync(dir, { recursive: true, force: true }) // an opening that failed has left it
   makeDirectory(dir)

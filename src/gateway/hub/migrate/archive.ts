@@ -11,7 +11,7 @@ import { openDatasetStores } from '../../../storage/sqlite/dataset-stores.js'
 import { writeArchive } from '../../../storage/sqlite/move/archive.js'
 import { openArchive } from '../../../storage/sqlite/open-archive.js'
 import type { HubObjects } from '../connect.js'
-import { ARCHIVE } from '../datasets/datasets.js'
+import { ARCHIVE } from '../datasets/named-objects.js'
 import { copyObject, openBytes } from './bytes.js'
 
 interface Engines {

@@ -48,6 +48,16 @@ export function writeArchive(dataDb: string, file: string): Archive | undefined 
   }
 }
 
+/** Returns the digests of the files that the rows of an archive name. */
+export function filesOfArchive(file: string): string[] {
+  const db = openFile(file, { readonly: true, fileMustExist: true })
+  try {
+    return [...new Set(usedDigests(db))].sort()
+  } finally {
+    db.close()
+  }
+}
+
 function countOf(db: Db, table: string): number {
   return Number(
     statement(db, `SELECT count(*) FROM ${identifier(table)}`)

@@ -1,17 +1,17 @@
-import type { Config } from '../../config/config.js'
-import { type Check, error, type Finding, ok, warning, worst } from '../../doctor/finding.js'
-import { checkMaps } from '../../doctor/maps.js'
-import { messageOf } from '../../errors.js'
-import { type BlobStore, digestOf } from '../../files/blob-store.js'
-import type { DataLayout } from '../../files/layout.js'
-import type { PostgresDb } from '../../storage/postgres/connection/database.js'
-import { requireMigrated } from '../../storage/postgres/connection/migrate.js'
-import { createCitationObjects } from '../../storage/postgres/feeds/citation-objects.js'
-import { MIGRATIONS } from '../../storage/postgres/schema/migrations.js'
-import type { PostgresState } from '../../storage/postgres/state.js'
-import { type HubObjects, openHubDatabase, openHubObjects } from './connect.js'
-import { requireOwnBucket } from './owner.js'
-import { openHubState } from './state.js'
+import type { Config } from '../../../config/config.js'
+import { type Check, error, type Finding, ok, warning, worst } from '../../../doctor/finding.js'
+import { checkMaps } from '../../../doctor/maps.js'
+import { messageOf } from '../../../errors.js'
+import type { DataLayout } from '../../../files/layout.js'
+import type { PostgresDb } from '../../../storage/postgres/connection/database.js'
+import { requireMigrated } from '../../../storage/postgres/connection/migrate.js'
+import { MIGRATIONS } from '../../../storage/postgres/schema/migrations.js'
+import type { PostgresState } from '../../../storage/postgres/state.js'
+import { type HubObjects, openHubDatabase, openHubObjects } from '../connect.js'
+import { requireOwnBucket } from '../owner.js'
+import { openHubState } from '../state.js'
+import { compareKind } from './compare-kind.js'
+import { namedKinds } from './named-kinds.js'
 
 interface ExamineOptions {
   readonly config: Config
@@ -28,12 +28,6 @@ const LEAST_VERSION = 150_000
 /** Difference of clocks that is told, and one beyond which stores refuse signatures, ms. */
 const CLOCK_WARNING_MS = 5000
 const CLOCK_ERROR_MS = 600_000
-/** Digests that are read from the database at a time, and bytes that are compared side by side. */
-const PAGE = 500
-const SIDE_BY_SIDE = 4
-/** Findings of one check that are named; the rest is counted. */
-const NAMED = 20
-
 /** Checks a hub and what its rows refer to. Only a probe object is written. */
 export async function examineHub(options: ExamineOptions): Promise<Check[]> {
   const { config, layout, onProgress } = options
@@ -55,7 +49,7 @@ export async function examineHub(options: ExamineOptions): Promise<Check[]> {
 }
 
 async function checkRows(options: ExamineOptions, db: PostgresDb, objects: HubObjects): Promise<Check[]> {
-  const { config, layout, onProgress } = options
+  const { config, layout } = options
   let state: PostgresState
   try {
     state = (await openHubState(db, config, layout)).state
@@ -64,22 +58,17 @@ async function checkRows(options: ExamineOptions, db: PostgresDb, objects: HubOb
       checkOf('hub', [error(messageOf(fault), 'run `fieldgate hub init`, or put the key file in its place')]),
     ]
   }
-  const compare = { readsBytes: options.readsBytes, onProgress }
-  return [
+  const { readsBytes, nowMs, onProgress } = options
+  const kinds = namedKinds({ db, state, objects })
+  const checks = [
     await checked('hub', async () => {
       await requireOwnBucket(objects, state.meta)
       return [ok(`hub ${(await state.meta.nodeId()) ?? ''}; bucket and database belong together`)]
     }),
-    await checked('models', () =>
-      compareBytes(objects.store('models'), modelBytes(state), { ...compare, what: 'model' }),
-    ),
-    await checked('citations', () =>
-      compareBytes(objects.store('datasets'), citationBytes(db), { ...compare, what: 'citation' }),
-    ),
-    await checked('files', () =>
-      compareBytes(objects.store('fleet'), fleetBytes(state), { ...compare, what: 'file of a profile' }),
-    ),
   ]
+  for (const kind of kinds)
+    checks.push(await checked(kind.check, () => compareKind(kind, { readsBytes, nowMs, onProgress })))
+  return checks
 }
 
 /** Runs a check. What it throws is a finding. */
@@ -151,78 +140,4 @@ async function checkClock(db: PostgresDb, nowMs: () => number): Promise<Finding[
 async function checkObjects(objects: HubObjects): Promise<Finding[]> {
   await objects.store('models').check()
   return [ok(`the bucket ${objects.client.bucket} can be listed, read and written`)]
-}
-
-/** Bytes that a row names. */
-interface NamedBytes {
-  readonly sha256: string
-  /** undefined where the row does not tell it */
-  readonly sizeBytes?: number
-}
-
-async function* modelBytes({ models }: PostgresState): AsyncGenerator<NamedBytes[]> {
-  for (let after = ''; ; ) {
-    const page = await models.digests(after, PAGE)
-    yield page
-    after = page.at(-1)?.sha256 ?? after
-    if (page.length < PAGE) return
-  }
-}
-
-async function* citationBytes(db: PostgresDb): AsyncGenerator<NamedBytes[]> {
-  yield await createCitationObjects(db).after(0)
-}
-
-async function* fleetBytes({ fleetFiles }: PostgresState): AsyncGenerator<NamedBytes[]> {
-  yield await fleetFiles.list()
-}
-
-/** Compares the bytes of a store with the rows that name them. */
-async function compareBytes(
-  store: BlobStore,
-  pages: AsyncIterable<NamedBytes[]>,
-  { what, readsBytes, onProgress }: { what: string; readsBytes: boolean; onProgress(what: string): void },
-): Promise<Finding[]> {
-  const faults: string[] = []
-  let count = 0
-  for await (const page of pages) {
-    for (let at = 0; at < page.length; at += SIDE_BY_SIDE) {
-      const some = page.slice(at, at + SIDE_BY_SIDE)
-      const found = await Promise.all(some.map((named) => faultOf(store, named, readsBytes)))
-      faults.push(...found.filter((fault) => fault !== undefined))
-      count += some.length
-      onProgress(`${what} ${count}`)
-    }
-  }
-  if (faults.length === 0)
-    return [
-      ok(
-        `${count} of the kind "${what}" have their bytes${readsBytes ? ' with the right SHA-256' : ', as far as sizes tell'}`,
-      ),
-    ]
-  const advice =
-    'put the bytes back from a version of the bucket or from the node that has them; see docs/hub.md'
-  const more = faults.length > NAMED ? [error(`and ${faults.length - NAMED} more`, advice)] : []
-  return [...faults.slice(0, NAMED).map((fault) => error(`${what} ${fault}`, advice)), ...more]
-}
-
-/** Returns what is wrong with the bytes of a row; undefined for nothing. */
-async function faultOf(
-  store: BlobStore,
-  { sha256, sizeBytes }: NamedBytes,
-  readsBytes: boolean,
-): Promise<string | undefined> {
-  const found = await store.stat(sha256)
-  if (found === undefined) return `${sha256}: found no bytes`
-  if (sizeBytes !== undefined && found.sizeBytes !== sizeBytes)
-    return `${sha256}: found ${found.sizeBytes} bytes, expected ${sizeBytes}`
-  if (!readsBytes) return undefined
-  try {
-    const bytes = await store.open(sha256)
-    if (bytes === undefined) return `${sha256}: found no bytes`
-    const facts = await digestOf(bytes)
-    return facts.sha256 === sha256 ? undefined : `${sha256}: found bytes of the SHA-256 ${facts.sha256}`
-  } catch (fault) {
-    return `${sha256}: ${messageOf(fault)}`
-  }
 }
