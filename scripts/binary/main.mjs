@@ -2,7 +2,16 @@
 // build/fieldgate-VERSION-TARGET, and its sha256.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { inject } from 'postject'
@@ -18,6 +27,9 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
  * same sources make the same bytes.
  */
 const SAME_EVERY_TIME = ['--random-seed=1', '--predictable']
+/** Starts that must have compiled the same code, and most starts that are tried. */
+const AGREEING_RUNS = 3
+const MOST_RUNS = 20
 
 const target = targetOf(process.argv.slice(2))
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -78,17 +90,38 @@ async function writeParts(folder) {
   for (const [name, source] of parts.set('main.js', main)) writeFileSync(path.join(folder, name), source)
 }
 
-/** Compiles what a start runs, see `compile.cjs`. Its data directory exists before, as at every start but the first. */
+/**
+ * Compiles what a start runs, see `compile.cjs`. Its data directory exists before, as at every start but the first. Files
+ * and sockets are ready in another order now and then, and functions are then compiled in another order: code counts that
+ * is made three times.
+ */
 function compile(parts) {
+  const prepared = path.join(work, 'prepared')
+  rmSync(prepared, { recursive: true, force: true })
+  const init = [path.resolve('dist/fieldgate.cjs'), 'init', '--data-dir', prepared]
+  execFileSync(process.execPath, init, { cwd: work, env: {}, stdio: ['ignore', 'ignore', 'inherit'] })
+  const made = new Map()
+  for (let runs = 0; runs < MOST_RUNS; runs++) {
+    const files = compileOnce(parts, prepared)
+    const digest = createHash('sha256')
+    for (const file of files) digest.update(readFileSync(file))
+    const key = digest.digest('hex')
+    made.set(key, (made.get(key) ?? 0) + 1)
+    if (made.get(key) === AGREEING_RUNS) return files
+  }
+  throw new Error(`no ${AGREEING_RUNS} of ${MOST_RUNS} starts compiled the same code`)
+}
+
+/** @returns the files of the code */
+function compileOnce(parts, prepared) {
   const out = path.join(work, 'code')
   const data = path.join(work, 'data')
   for (const folder of [out, data]) rmSync(folder, { recursive: true, force: true })
   mkdirSync(out)
-  const run = { cwd: out, env: {}, stdio: ['ignore', 'ignore', 'inherit'] }
-  execFileSync(process.execPath, [path.resolve('dist/fieldgate.cjs'), 'init', '--data-dir', data], run)
-  const env = { FIELDGATE_SQLITE_ADDON: path.resolve('dist/better_sqlite3.node') }
+  cpSync(prepared, data, { recursive: true })
+  const env = { FIELDGATE_SQLITE_ADDON: path.resolve('dist/better_sqlite3.node'), UV_THREADPOOL_SIZE: '1' }
   const argv = [...SAME_EVERY_TIME, path.resolve('scripts/binary/compile.cjs'), parts, out, data]
-  execFileSync(process.execPath, argv, { ...run, env })
+  execFileSync(process.execPath, argv, { cwd: out, env, stdio: ['ignore', 'ignore', 'inherit'] })
   return filesBelow(out)
 }
 
