@@ -32,8 +32,10 @@ export async function photograph({ browser, gateway, views, variant, filesOf }) 
     const isMap = /(^|-)(map|drag|base)(-|$)/.test(name) && width > 900
     const map = page.locator('main .small-map:not([hidden])').first()
     if (fullPage && (await map.count()) > 0) {
-      await map.scrollIntoViewIfNeeded() // it is made when it is seen
-      await page.waitForTimeout(1500)
+      await map.scrollIntoViewIfNeeded() // it is made when it is seen, and its roads come last
+      const roads = map.locator('.maplibregl-ctrl-attrib-inner:not(:empty)')
+      await roads.waitFor({ timeout: 15_000 }).catch(() => undefined) // a gateway without maps has none
+      await page.waitForTimeout(2500)
     }
     if (fullPage && !isMap) await page.evaluate(() => window.scrollTo(0, 0)) // what is sticky lies where it begins
     await page.screenshot({ path: file, fullPage: fullPage && !isMap })
