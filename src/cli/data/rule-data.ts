@@ -27,7 +27,7 @@ export async function withRules<T>(
 ): Promise<T> {
   const { config, dataDir } = readSettings(globals, deps)
   if (config.role === 'gateway') return await withTableData(globals, deps, act)
-  const { openHubVerb } = await import('../../gateway/hub/verb.js')
+  const { openHubVerb } = await import('../../gateway/hub/engines/verb.js')
   deps.makeFilesPrivate()
   const hub = await openHubVerb(config, dataDir)
   try {

@@ -29,8 +29,8 @@ async function init(
   io: CliIo,
   deps: CliDeps,
 ): Promise<void> {
-  const { openHubDatabase, openHubObjects } = await import('../../gateway/hub/connect.js')
-  const { prepareHub } = await import('../../gateway/hub/init.js')
+  const { openHubDatabase, openHubObjects } = await import('../../gateway/hub/engines/connect.js')
+  const { prepareHub } = await import('../../gateway/hub/engines/init.js')
   deps.makeFilesPrivate() // before the key file is created
   const layout = layoutOf(dataDir, config.encryption.keyFile)
   const objects = openHubObjects(config, layout)

@@ -42,7 +42,7 @@ export async function withState<O>(command: Command, deps: CliDeps, act: Action<
   const globals = command.optsWithGlobals<O & GlobalOptions>()
   const settings = readSettings(globals, deps)
   if (settings.config.role === 'gateway') return await withGatewayState(command, deps, act)
-  const { openHubVerb } = await import('../../gateway/hub/verb.js')
+  const { openHubVerb } = await import('../../gateway/hub/engines/verb.js')
   deps.makeFilesPrivate()
   const { state, openFiles, close } = await openHubVerb(settings.config, settings.dataDir)
   try {

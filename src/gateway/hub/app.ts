@@ -12,7 +12,7 @@ import { watchMaps } from '../maps/watch-maps.js'
 import type { Opened, ServicesOptions } from '../options.js'
 import { reload, renewTlsOnChange } from '../reload.js'
 import { createHubApis, type HubContext } from './apis.js'
-import { createHubFamilies } from './metrics.js'
+import { createHubFamilies } from './health/metrics.js'
 import { createHubRoutes } from './routes.js'
 import { type HubServices, openHubServices } from './services.js'
 

@@ -7,9 +7,9 @@ import type { PostgresDb } from '../../../storage/postgres/connection/database.j
 import { requireMigrated } from '../../../storage/postgres/connection/migrate.js'
 import { MIGRATIONS } from '../../../storage/postgres/schema/migrations.js'
 import type { PostgresState } from '../../../storage/postgres/state.js'
-import { type HubObjects, openHubDatabase, openHubObjects } from '../connect.js'
-import { requireOwnBucket } from '../owner.js'
-import { openHubState } from '../state.js'
+import { type HubObjects, openHubDatabase, openHubObjects } from '../engines/connect.js'
+import { requireOwnBucket } from '../engines/owner.js'
+import { openHubState } from '../engines/state.js'
 import { compareKind } from './compare-kind.js'
 import { namedKinds } from './named-kinds.js'
 

@@ -4,8 +4,8 @@ import { createCitationObjects } from '../../../storage/postgres/feeds/citation-
 import type { PostgresState } from '../../../storage/postgres/state.js'
 import { createCatalog } from '../../../storage/postgres/tables/catalog.js'
 import { usedDigests } from '../../../storage/postgres/tables/files.js'
-import type { HubObjects } from '../connect.js'
 import { namedObjects } from '../datasets/named-objects.js'
+import type { HubObjects } from '../engines/connect.js'
 
 /** Bytes that a row names. */
 export interface NamedBytes {

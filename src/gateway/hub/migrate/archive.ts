@@ -10,8 +10,8 @@ import type { MoveWork } from '../../../storage/postgres/move/hub.js'
 import { openDatasetStores } from '../../../storage/sqlite/dataset-stores.js'
 import { writeArchive } from '../../../storage/sqlite/move/archive.js'
 import { openArchive } from '../../../storage/sqlite/open-archive.js'
-import type { HubObjects } from '../connect.js'
 import { ARCHIVE } from '../datasets/named-objects.js'
+import type { HubObjects } from '../engines/connect.js'
 import { copyObject, openBytes } from './bytes.js'
 
 interface Engines {

@@ -6,7 +6,7 @@ import type { MovedBytes, MovedKind, MoveSource } from '../../../storage/move.js
 import type { PostgresDb } from '../../../storage/postgres/connection/database.js'
 import type { MoveWork } from '../../../storage/postgres/move/hub.js'
 import { noteProgress, progressOf } from '../../../storage/postgres/move/progress.js'
-import type { HubObjects } from '../connect.js'
+import type { HubObjects } from '../engines/connect.js'
 
 export const KINDS: readonly MovedKind[] = ['models', 'files', 'fleet']
 /** Objects that are sent at a time; progress is noted after them. */

@@ -20,8 +20,8 @@ import {
 import { MIGRATIONS } from '../../../storage/postgres/schema/migrations.js'
 import { createDirectoryLocks } from '../../../storage/sqlite/maintenance/directory-locks.js'
 import { openMoveSource } from '../../../storage/sqlite/move/source.js'
-import { type HubObjects, openHubDatabase, openHubObjects } from '../connect.js'
-import { bucketOwner, claimBucket, claimedBucket, requireOwner } from '../owner.js'
+import { type HubObjects, openHubDatabase, openHubObjects } from '../engines/connect.js'
+import { bucketOwner, claimBucket, claimedBucket, requireOwner } from '../engines/owner.js'
 import { compareArchive, moveArchive } from './archive.js'
 import { compareBytes, KINDS, missingBytes, moveBytes } from './bytes.js'
 

@@ -3,10 +3,18 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { LOADER_PATH } from '../../../src/gateway/apis.js'
-import { type HubPlace, hubCall, hubCli, makeHub, noHub, serveHub, startEngines } from '../../support/hub.js'
-import { pairHeaders, startGateway } from '../../support/start-gateway.js'
-import { workerEntry } from '../../support/worker-entry.js'
+import { LOADER_PATH } from '../../../../src/gateway/apis.js'
+import {
+  type HubPlace,
+  hubCall,
+  hubCli,
+  makeHub,
+  noHub,
+  serveHub,
+  startEngines,
+} from '../../../support/hub.js'
+import { pairHeaders, startGateway } from '../../../support/start-gateway.js'
+import { workerEntry } from '../../../support/worker-entry.js'
 
 const skip = noHub()
 const DAY_MS = 86_400_000

@@ -1,13 +1,13 @@
-import type { Config } from '../../config/config.js'
-import type { BudgetFacts } from '../../http/byte-budget.js'
-import type { Family } from '../../http/metrics.js'
-import { gauge } from '../metrics/family.js'
-import { fleetFamilies } from '../metrics/fleet.js'
-import { memoryFamilies } from '../metrics/memory.js'
-import { createLoopDelay, processFamilies } from '../metrics/process.js'
-import { passFamilies } from '../metrics/retention.js'
-import { searchFamilies } from '../metrics/search.js'
-import type { HubServices } from './services.js'
+import type { Config } from '../../../config/config.js'
+import type { BudgetFacts } from '../../../http/byte-budget.js'
+import type { Family } from '../../../http/metrics.js'
+import { gauge } from '../../metrics/family.js'
+import { fleetFamilies } from '../../metrics/fleet.js'
+import { memoryFamilies } from '../../metrics/memory.js'
+import { createLoopDelay, processFamilies } from '../../metrics/process.js'
+import { passFamilies } from '../../metrics/retention.js'
+import { searchFamilies } from '../../metrics/search.js'
+import type { HubServices } from '../services.js'
 
 /** Time without a report after which a gateway of this hub is silent, µs. */
 const SILENT_US = 3_600_000_000

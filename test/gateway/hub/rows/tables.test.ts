@@ -1,12 +1,12 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { API_PATHS, LOADER_PATH } from '../../../src/gateway/apis.js'
-import { DEFINITION, FEED_SETTINGS, MAP, until } from '../../support/feeds.js'
-import { ENV } from '../../support/fleet.js'
-import { hubCall, hubCli, makeHub, noHub, serveHub, startEngines } from '../../support/hub.js'
-import { cli } from '../../support/run-cli.js'
-import { pairHeaders, startGateway } from '../../support/start-gateway.js'
+import { API_PATHS, LOADER_PATH } from '../../../../src/gateway/apis.js'
+import { DEFINITION, FEED_SETTINGS, MAP, until } from '../../../support/feeds.js'
+import { ENV } from '../../../support/fleet.js'
+import { hubCall, hubCli, makeHub, noHub, serveHub, startEngines } from '../../../support/hub.js'
+import { cli } from '../../../support/run-cli.js'
+import { pairHeaders, startGateway } from '../../../support/start-gateway.js'
 
 const skip = noHub()
 const WHOLE = {

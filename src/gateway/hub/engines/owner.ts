@@ -1,5 +1,5 @@
-import { bodyOf } from '../../files/s3/client.js'
-import type { MetaStore } from '../../storage/meta.js'
+import { bodyOf } from '../../../files/s3/client.js'
+import type { MetaStore } from '../../../storage/meta.js'
 import type { HubObjects } from './connect.js'
 
 /** Name of the object that holds the id of the hub to which the objects beside it belong. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DiskSpace } from '../../files/disk-space.js'
-import type { PartState } from '../../http/health-routes.js'
-import type { Log } from '../../log.js'
-import type { WorkerClient } from '../../worker/client.js'
+import type { DiskSpace } from '../../../files/disk-space.js'
+import type { PartState } from '../../../http/health-routes.js'
+import type { Log } from '../../../log.js'
+import type { WorkerClient } from '../../../worker/client.js'
 
 interface HubReadinessDeps {
   readonly log: Pick<Log, 'error'>

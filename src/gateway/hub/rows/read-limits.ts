@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.js'
+import type { Config } from '../../../config/config.js'
 
 /** Most answers that are made at a time, which keeps a process below 256 MB of memory (`npm run bench -- hub-reads`). */
 const MOST_OPEN = 8
