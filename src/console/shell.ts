@@ -2,10 +2,9 @@ import { appearance } from './appearance.js'
 import { fill, h } from './core/dom.js'
 import { t, type Word } from './core/i18n.js'
 import type { Page, PageMaker } from './core/page.js'
-import { button, notFound, useAdvice } from './core/parts.js'
+import { button, notFound } from './core/parts.js'
 import { call } from './core/rpc.js'
 import { session, signedOut } from './core/session.js'
-import { adviceFor } from './help/advice.js'
 import { dropTarget } from './import/drop.js'
 import { apiPage } from './pages/api.js'
 import { datasetsPage } from './pages/datasets.js'
@@ -40,7 +39,6 @@ const PAGES: Record<string, { word: Word; make: PageMaker }> = {
 
 /** Frame of all pages: the navigation, and the page of the current address. */
 export function shell() {
-  useAdvice((faultName) => adviceFor(faultName, 'ja'))
   const links = Object.entries(PAGES).map(([path, { word }]) => h('a', { href: `#/${path}` }, t(word)))
   const main = h('main', { id: 'main', tabindex: -1 })
   const { side, menu, setOpen } = navigation(links)

@@ -1,7 +1,8 @@
 import { appearance } from './appearance.js'
 import { h } from './core/dom.js'
+import { faultText } from './core/fault-text.js'
 import { t } from './core/i18n.js'
-import { faultText, field, select, statusLine } from './core/parts.js'
+import { field, select, statusLine } from './core/parts.js'
 import { fault, isFault, readAnswer, rpcFault } from './core/rpc.js'
 import { signedIn } from './core/session.js'
 

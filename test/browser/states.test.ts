@@ -87,7 +87,9 @@ t.test(
           route.fulfill({ status: 500, contentType: 'application/json', body }),
         )
         await view.goTo('#/tables')
-        await page.getByText(`${look} (${name}: Internal error)`).first().waitFor()
+        const notice = page.locator('.notice.bad').filter({ hasText: look }).first()
+        await notice.waitFor()
+        t.equal(await notice.locator('[lang=en]').textContent(), `${name}: Internal error`)
         t.same(await page.evaluate(measure), [])
         await page.unrouteAll({ behavior: 'ignoreErrors' })
       }
@@ -99,10 +101,7 @@ t.test(
         })()`)
       await choose('ja')
       await page.getByRole('button', { name: 'メニュー' }).waitFor()
-      await answerWith(
-        'INTERNAL',
-        'ゲートウェイの不具合です。ログでリクエスト ID を検索し、報告してください。',
-      )
+      await answerWith('INTERNAL', 'ゲートウェイで内部エラーが発生しました。')
       await answerWith('NEVER_HEARD_OF', 'リクエストに失敗しました')
       await choose('en')
       await page.getByRole('button', { name: 'Menu' }).waitFor()

@@ -31,7 +31,7 @@ export function layoutFaults() {
   }
   const width = root.clientWidth
   if (root.scrollWidth > width) faults.push(`the page is ${root.scrollWidth} px wide, expected ${width}`)
-  if ((document.querySelector('main')?.textContent ?? '').trim().length < 20) faults.push('the page is empty')
+  if ((document.querySelector('main')?.textContent ?? '').trim().length < 10) faults.push('the page is empty')
   for (const element of document.body.querySelectorAll('*')) {
     if (!isSeen(element)) continue
     const { overflowX, overflowY, textOverflow } = getComputedStyle(element)

@@ -1,6 +1,7 @@
 import { type Child, fill, freshId, h } from './dom.js'
+import { faultParts, faultText } from './fault-text.js'
 import { t } from './i18n.js'
-import { isFault } from './rpc.js'
+import { reasonParts } from './reason.js'
 import { currentSettings } from './settings.js'
 
 /** An input with its label; screen readers read the hint as its description. */
@@ -75,8 +76,18 @@ export function facts(pairs: readonly (readonly [string, Child])[]): HTMLElement
 }
 
 /** Text of a cell that wraps instead of being cut. */
-export function prose(text: string): HTMLElement {
+export function prose(...text: Child[]): HTMLElement {
   return h('span', { class: 'prose' }, text)
+}
+
+/** Reason of a failed attempt; empty for none. */
+export function reasonNote(reason: string | null): HTMLElement {
+  return reason === null ? prose() : prose(...withDetail(reasonParts(reason, currentSettings().language)))
+}
+
+/** A text, with English words of the gateway below it. */
+function withDetail({ text, detail }: { text: string; detail?: string }): Child[] {
+  return [text, detail !== undefined && h('span', { class: 'detail', lang: 'en' }, detail)]
 }
 
 /** A table that scrolls inside its frame, also with the keyboard. */
@@ -119,35 +130,12 @@ export function table(
   )
 }
 
-/** Advice in Japanese by error name; '' where there is none. */
-type Advice = (faultName: string) => string
-
-/** The texts belong to the pages behind sign-in, and come with them. */
-let advice: Advice = () => ''
-
-/** Sets the advice that stands before messages of the gateway, which are English, on Japanese pages. */
-export function useAdvice(texts: Advice): void {
-  advice = texts
-}
-
-/** Text of an error, with advice for a lost connection and a missing scope. */
-export function faultText(error: unknown): string {
-  // what browsers throw for a file or module that does not come
-  if (error instanceof TypeError && /fetch|load|import/i.test(error.message)) return t('networkFault')
-  if (!isFault(error)) return `${t('failed')}: ${error instanceof Error ? error.message : String(error)}`
-  if (error.faultName === 'NETWORK') return t('networkFault')
-  if (error.faultName === 'FORBIDDEN') return t('forbiddenFault', { scope: String(error.data.scope ?? '') })
-  const text = `${error.faultName}: ${error.message}`
-  if (currentSettings().language !== 'ja') return text
-  return `${advice(error.faultName) || t('failed')} (${text})`
-}
-
 /** Notice with the text of an error, and a button that retries when `again` is given. */
 export function faultNotice(error: unknown, again?: () => unknown): HTMLElement {
   return h(
     'div',
     { class: 'notice bad', role: 'alert' },
-    h('p', {}, faultText(error)),
+    h('p', {}, withDetail(faultParts(error))),
     again !== undefined && button(t('tryAgain'), again, 'small'),
   )
 }
@@ -176,7 +164,11 @@ export function statusLine() {
     element,
     say,
     good: (text: string) => say(text, 'good'),
-    bad: (error: unknown) => say(typeof error === 'string' ? error : faultText(error), 'bad'),
+    bad: (error: unknown) => {
+      if (typeof error === 'string') return say(error, 'bad')
+      say('', 'bad')
+      fill(element, ...withDetail(faultParts(error)))
+    },
   }
 }
 

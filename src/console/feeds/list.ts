@@ -1,10 +1,11 @@
 import { fill, h } from '../core/dom.js'
-import { formatBytes, formatHours, formatNumber, formatReason, t, type Word } from '../core/i18n.js'
+import { formatBytes, formatHours, formatNumber, t, type Word } from '../core/i18n.js'
 import {
   badge,
   button,
   confirmed,
   prose,
+  reasonNote,
   showFault,
   type statusLine,
   table,
@@ -73,7 +74,7 @@ function feedTable(feeds: readonly FeedInfo[], act: Act): HTMLElement {
       badge(t(STATES[feed.state].word), STATES[feed.state].kind),
       behindOf(feed),
       rateOf(feed),
-      h('div', {}, prose(formatReason(feed.last_error)), setAsideOf(feed)),
+      h('div', {}, reasonNote(feed.last_error), setAsideOf(feed)),
       actionsOf(feed, act),
     ]),
     t('feedsNone'),
@@ -106,7 +107,7 @@ function setAsideOf({ set_aside: { rows, last } }: FeedInfo): HTMLElement | fals
     h(
       'ul',
       {},
-      last.map(({ row_key, reason }) => h('li', {}, prose(`${row_key}: ${formatReason(reason)}`))),
+      last.map(({ row_key, reason }) => h('li', {}, prose(`${row_key}: `), reasonNote(reason))),
     ),
   )
 }

@@ -1,11 +1,11 @@
 import { fill, h } from '../core/dom.js'
+import { faultText } from '../core/fault-text.js'
 import { formatTime, t, type Word } from '../core/i18n.js'
 import {
   badge,
   button,
   confirmed,
   facts,
-  faultText,
   field,
   prose,
   showFault,

@@ -1,6 +1,6 @@
 import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
-import { button, faultText, saveFile, type statusLine } from '../core/parts.js'
+import { button, saveFile, type statusLine } from '../core/parts.js'
 import { readAnswer, request, rpcFault } from '../core/rpc.js'
 import type { GridSource } from './source.js'
 
@@ -31,7 +31,7 @@ export function exportButtons(
       saveFile(`${source.name}.${format}`, 'application/octet-stream', await response.blob())
       status.say('')
     } catch (error) {
-      status.bad(faultText(error))
+      status.bad(error)
     }
   }
   return h(

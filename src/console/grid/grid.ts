@@ -1,7 +1,7 @@
 import { fill, h } from '../core/dom.js'
 import { formatNumber, t } from '../core/i18n.js'
 import { liveTables } from '../core/live.js'
-import { button, confirmed, faultNotice, faultText, loadingBones, statusLine } from '../core/parts.js'
+import { button, confirmed, faultNotice, loadingBones, statusLine } from '../core/parts.js'
 import { isFault } from '../core/rpc.js'
 import { exportButtons } from './export.js'
 import { filterBar } from './filters.js'
@@ -100,7 +100,7 @@ async function removeRow(
     status.good(t('gridRemoved', { n: (await source.remove?.(condition)) ?? 0 }))
     onDone()
   } catch (error) {
-    status.bad(faultText(error))
+    status.bad(error)
   }
 }
 

@@ -3,7 +3,9 @@ import { t } from '../core/i18n.js'
 import { button, empty } from '../core/parts.js'
 import { geometryText } from '../import/preview.js'
 import { cellText } from './cell-text.js'
+import { shortTime } from './short-time.js'
 import type { GridRow, GridSource } from './source.js'
+import type { GridColumn } from './state.js'
 
 interface RowEvents {
   readonly sort: string
@@ -27,7 +29,7 @@ export function rowTable(source: GridSource, rows: readonly GridRow[], events: R
   ]
   const lines = rows.map((row, position) => {
     const cells = [
-      ...columns.map(({ name }) => cellText(row.values[name])),
+      ...columns.map((column) => textOf(row, column)),
       ...(hasPlace ? [geometryText(row.geometry)] : []),
       ...(hasActions ? [actionsOf(source, row, events)] : []),
     ]
@@ -72,6 +74,18 @@ export function rowTable(source: GridSource, rows: readonly GridRow[], events: R
     ),
   )
   return { element, choose }
+}
+
+function textOf({ values }: GridRow, { name, isTime }: GridColumn): string | HTMLElement {
+  const text = cellText(values[name])
+  return isTime === true && text !== '' ? timeOf(shortTime(text)) : text
+}
+
+/** A time, which a narrow page breaks between date and time of day alone. */
+function timeOf(text: string): HTMLElement {
+  const at = text.indexOf('T') + 1
+  const whole = (part: string) => h('span', { class: 'whole-text' }, part)
+  return h('span', { title: text }, whole(text.slice(0, at)), h('wbr'), whole(text.slice(at)))
 }
 
 /** Head of a column: a button that sorts by it, ascending, then descending. */

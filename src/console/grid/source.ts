@@ -46,6 +46,7 @@ export function tableSource({ data_name, record_def }: TableInfo, edit: GridSour
     .map(([name, { udt_name }]) => ({
       name,
       isNumber: /^(int[248]|float[48])$/.test(udt_name),
+      isTime: /^timestamp/.test(udt_name),
       isComparable: !/^(file|raster|bytea)$/.test(udt_name),
     }))
   return {

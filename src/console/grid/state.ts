@@ -22,6 +22,8 @@ export interface GridState {
 export interface GridColumn {
   readonly name: string
   readonly isNumber: boolean
+  /** its values are times, of which zeros at the end of the fraction are left out */
+  readonly isTime?: boolean
   /** it can be sorted and compared */
   readonly isComparable: boolean
 }

@@ -1,6 +1,6 @@
 import { formatReason, t } from '../core/i18n.js'
 import { type FeedInfo, readFeeds } from '../feeds/read.js'
-import { readReadiness } from '../health/readiness.js'
+import { partName, readReadiness } from '../health/readiness.js'
 import { readOpenTransfers, type TransferInfo } from '../models/read.js'
 
 /** Trouble that needs a look, and the page that shows more of it. */
@@ -34,7 +34,10 @@ async function partsInTrouble(): Promise<Trouble[]> {
   const { parts } = await readReadiness()
   return parts
     .filter(({ isReady, isWarning }) => !isReady || isWarning === true)
-    .map(({ part, reason }) => ({ text: `${part}: ${reason ?? t('notReady')}`, href: '#/health' }))
+    .map(({ part, reason }) => ({
+      text: `${partName(part)}: ${formatReason(reason ?? null) || t('notReady')}`,
+      href: '#/health',
+    }))
 }
 
 /** A transfer that failed or was tried in vain. */

@@ -6,6 +6,7 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl'
 import { t } from '../core/i18n.js'
+import { mapLocale } from '../core/map-locale.js'
 import { call, request } from '../core/rpc.js'
 import { isDark } from '../core/settings.js'
 import { whenIdle } from '../core/when-idle.js'
@@ -45,6 +46,7 @@ export async function createMapCanvas(
   const map = new MapLibreMap({
     ...{
       container: box,
+      locale: mapLocale(),
       style: { version: 8, sources: {}, layers: [] },
       fadeDuration: 0,
       maxPitch: 0,

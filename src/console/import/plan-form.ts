@@ -2,7 +2,7 @@ import type { FileRow } from '../../tabular/row-file.js'
 import type { RecordSurvey } from '../../tabular/survey.js'
 import { fill, h } from '../core/dom.js'
 import { formatBytes, formatNumber, t } from '../core/i18n.js'
-import { facts, faultText, statusLine } from '../core/parts.js'
+import { facts, statusLine } from '../core/parts.js'
 import type { TableInfo } from '../core/tables.js'
 import { columnFields } from './columns-form.js'
 import { draftOf, keyOf, planOf } from './draft.js'
@@ -65,7 +65,7 @@ export function planForm(looked: LookedAt, { table, parts, others, size }: PlanP
       const records = await lookAgain(file, plan, wanted, { signal, onShare: () => undefined })
       if (!signal.aborted) showRecords(records)
     } catch (error) {
-      if (!signal.aborted) status.bad(faultText(error))
+      if (!signal.aborted) status.bad(error)
     }
   }
   const soon = () => {

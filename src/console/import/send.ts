@@ -2,8 +2,9 @@ import { isFileFault } from '../../tabular/faults.js'
 import type { ImportPlan } from '../../tabular/plan.js'
 import { recordOf } from '../../tabular/record.js'
 import type { FileRow, RowFile } from '../../tabular/row-file.js'
+import { faultText, valueFaultText } from '../core/fault-text.js'
 import { formatNumber, t } from '../core/i18n.js'
-import { faultText } from '../core/parts.js'
+
 import { isFault, readAnswer, request, rpcFault } from '../core/rpc.js'
 import { fileFaultText } from './fault-text.js'
 
@@ -82,7 +83,10 @@ async function sendPart(
   const fault = rpcFault(response.status, answer.error)
   const row = typeof fault.data.line === 'number' ? rows[fault.data.line - 1] : undefined
   if (row === undefined) throw fault
-  const values = { n: formatNumber(row.place), reason: String(fault.data.reason ?? fault.message) }
+  const values = {
+    n: formatNumber(row.place),
+    reason: valueFaultText(String(fault.data.reason ?? fault.message)),
+  }
   const inFile = t(places === 'lines' ? 'importFaultLine' : 'importFaultRecord', values)
   throw Object.assign(new Error(inFile), { inFile })
 }

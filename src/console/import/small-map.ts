@@ -1,7 +1,8 @@
 import type { RecordSurvey } from '../../tabular/survey.js'
 import { h } from '../core/dom.js'
+import { faultText } from '../core/fault-text.js'
 import { t } from '../core/i18n.js'
-import { faultText } from '../core/parts.js'
+
 import { whenSeen } from '../core/when-idle.js'
 import type { MapCanvas } from './map-canvas.js'
 

@@ -43,7 +43,11 @@ export function chooseTables({ names, label, isChosen, choose, colourOf }: Choic
   }
   const show = () => {
     const { shown, hidden } = someOf(names, filter.value, isChosen, isWhole)
-    fill(list, shown.map(box), shown.length === 0 && h('p', { class: 'soft small' }, t('noneMatch')))
+    fill(
+      list,
+      shown.map(box),
+      names.length > 0 && shown.length === 0 && h('p', { class: 'soft small' }, t('noneMatch')),
+    )
     fill(more, hidden > 0 && button(t('showMore', { n: hidden }), showAll, 'small plain'))
   }
   const showAll = () => {

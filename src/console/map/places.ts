@@ -7,8 +7,10 @@ import {
   ScaleControl,
 } from 'maplibre-gl'
 import { h } from '../core/dom.js'
+import { faultText } from '../core/fault-text.js'
 import { t } from '../core/i18n.js'
-import { faultText } from '../core/parts.js'
+import { mapLocale } from '../core/map-locale.js'
+
 import { isDark } from '../core/settings.js'
 import { setUpLibrary } from './set-up.js'
 import type { ServedMap } from './state.js'
@@ -46,7 +48,7 @@ export function createPlacesMap(
   setUpLibrary()
   let shown: readonly Place[] = []
   const map = new MapLibreMap({
-    ...{ container: box, style: styleOf(base), attributionControl: { compact: false } },
+    ...{ container: box, locale: mapLocale(), style: styleOf(base), attributionControl: { compact: false } },
     ...{ fadeDuration: 0, maxPitch: 0, dragRotate: false, center: [139.7, 35.68], zoom: 4 },
   })
   map.getCanvas().setAttribute('aria-label', t('mapCanvas'))

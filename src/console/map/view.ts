@@ -5,8 +5,10 @@ import {
   NavigationControl,
   ScaleControl,
 } from 'maplibre-gl'
+import { faultText } from '../core/fault-text.js'
 import { t } from '../core/i18n.js'
-import { faultText } from '../core/parts.js'
+import { mapLocale } from '../core/map-locale.js'
+
 import { isDark } from '../core/settings.js'
 import { drawShields } from './base/shields.js'
 import { clickEvents } from './events/click.js'
@@ -87,6 +89,7 @@ const NOTHING: readonly object[] = []
 function createMap(box: HTMLElement): MapLibreMap {
   const map = new MapLibreMap({
     container: box,
+    locale: mapLocale(),
     style: mapStyle(undefined, isDark()),
     attributionControl: { compact: false },
     fadeDuration: 0,

@@ -1,7 +1,7 @@
 import { h } from '../core/dom.js'
-import { formatBytes, formatReason, formatTime, t } from '../core/i18n.js'
+import { formatBytes, formatTime, t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
-import { button, facts, loaded, notFound, prose, statusLine, table } from '../core/parts.js'
+import { button, facts, loaded, notFound, reasonNote, statusLine, table } from '../core/parts.js'
 import { transferBadge } from '../pages/outbox.js'
 import { downloadModel, fileNameOf, removeModel } from './actions.js'
 import { modelAddress, modelStateText } from './lineage.js'
@@ -104,7 +104,7 @@ function transferTable(transfers: readonly TransferInfo[], upstreams: readonly U
       h('a', { href: '#/outbox' }, nameOf(upstream_id)),
       transferBadge(state),
       formatTime(finished_at),
-      prose(formatReason(last_error)),
+      reasonNote(last_error),
     ]),
     t('modelNotSent'),
   )

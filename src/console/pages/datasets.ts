@@ -113,7 +113,7 @@ function datasetPage(name: string): Page {
     loaded(contents),
     h('details', { class: 'card' }, h('summary', {}, t('putRows')), putRowsForm(name)),
     status.element,
-    h('div', {}, button(t('remove'), remove, 'bad')),
+    h('div', {}, button(t('dropDataset'), remove, 'bad')),
   )
   return { title: name, element }
 }

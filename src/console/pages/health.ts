@@ -1,7 +1,7 @@
 import { fill, h } from '../core/dom.js'
 import { formatBytes, formatNumber, formatTime, t, type Word } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
-import { badge, faultNotice, field, prose, select, table, waitingBox } from '../core/parts.js'
+import { badge, faultNotice, field, reasonNote, select, table, waitingBox } from '../core/parts.js'
 import { request } from '../core/rpc.js'
 import { chartCard } from '../health/chart.js'
 import {
@@ -14,7 +14,7 @@ import {
   readSample,
   type Sample,
 } from '../health/figures.js'
-import { type Readiness, readReadiness } from '../health/readiness.js'
+import { partName, type Readiness, readReadiness } from '../health/readiness.js'
 
 const EVERY_MS = 3000
 const MINUTE_MS = 60_000
@@ -122,12 +122,12 @@ function readinessOf({ status, parts }: Readiness): HTMLElement[] {
       t('parts'),
       [t('part'), t('state'), t('reason')],
       parts.map((each) => [
-        each.part,
+        partName(each.part),
         badge(
           each.isReady ? t('ready') : t('notReady'),
           each.isReady ? (each.isWarning ? 'warn' : 'good') : 'bad',
         ),
-        prose(each.reason ?? ''),
+        reasonNote(each.reason ?? null),
       ]),
     ),
   ]

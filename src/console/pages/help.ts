@@ -1,4 +1,5 @@
 import { h } from '../core/dom.js'
+import { errorSentence } from '../core/fault-text.js'
 import { t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
 import { loaded, prose, table } from '../core/parts.js'
@@ -75,7 +76,7 @@ function errorTable(methods: readonly OpenRpcMethod[], wanted: string | undefine
     .map(([name, entry]) => [
       h('code', {}, name),
       entry.code === 0 ? '' : String(entry.code),
-      prose(entry.message),
+      prose(errorSentence(name, entry.message)),
       prose(adviceFor(name, language)),
       entry.methods.size === methods.length || entry.methods.size === 0
         ? t('anyMethod')

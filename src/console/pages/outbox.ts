@@ -1,7 +1,16 @@
 import { fill, h } from '../core/dom.js'
-import { formatBytes, formatReason, formatTime, t, type Word } from '../core/i18n.js'
+import { formatBytes, formatTime, t, type Word } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
-import { badge, button, faultNotice, prose, showFault, statusLine, table, waitingBox } from '../core/parts.js'
+import {
+  badge,
+  button,
+  faultNotice,
+  reasonNote,
+  showFault,
+  statusLine,
+  table,
+  waitingBox,
+} from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { feedSection } from '../feeds/section.js'
 import {
@@ -135,7 +144,7 @@ function outboxTable(
       progressOf(each),
       timesOf(each),
       String(each.attempts),
-      prose(formatReason(each.last_error)),
+      reasonNote(each.last_error),
       actionsOf(each, act),
     ]),
     t('outboxNone'),

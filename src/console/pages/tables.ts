@@ -113,9 +113,9 @@ function columnsOf({ record_def, unique_columns }: TableInfo): HTMLElement {
   return table(
     t('columns'),
     [t('column'), t('type'), t('nullable'), t('defaultValue'), t('uniqueKey')],
-    columns.map(([name, { data_type, is_nullable, column_default }]) => [
+    columns.map(([name, { data_type, udt_name, is_nullable, column_default }]) => [
       name,
-      data_type,
+      data_type === 'USER-DEFINED' ? udt_name : data_type,
       is_nullable === 'YES' ? t('yes') : t('no'),
       column_default ?? '',
       unique_columns.includes(name) ? t('yes') : '',

@@ -3,6 +3,7 @@ import { t } from '../core/i18n.js'
 import { call } from '../core/rpc.js'
 import type { ColumnInfo, TableInfo } from '../core/tables.js'
 import { editDialog } from '../grid/edit-dialog.js'
+import { shortTime } from '../grid/short-time.js'
 import type { GridRow } from '../grid/source.js'
 import { geometryOf, typedValue } from './record-form.js'
 
@@ -58,7 +59,9 @@ function inputOf({ is_nullable, udt_name }: ColumnInfo, value: unknown): HTMLInp
       ? ''
       : typeof value === 'object'
         ? JSON.stringify(value)
-        : String(value)
+        : udt_name.startsWith('timestamp')
+          ? shortTime(String(value))
+          : String(value)
   const isText = /^(text|varchar|bpchar)$/.test(udt_name)
   return h('input', { value: text, required: is_nullable === 'NO' && !isText })
 }

@@ -18,6 +18,21 @@ t.test('reasonText: what the gateway says of upstreams has Japanese sentences', 
   for (const [found, expected] of reasons) t.match(reasonText(found, 'ja'), expected)
 })
 
+t.test('reasonText: errors by name, and parts that are not ready, have Japanese sentences', async (t) => {
+  const reasons: [found: string, expected: RegExp][] = [
+    [
+      'TABLE_DIFFERS: The upstream answered 409: gauge',
+      /^相手側のテーブルの列が異なります \(The upstream .*gauge\)$/,
+    ],
+    ['paused by the operator', /^送信は一時停止されています$/],
+    ['2 transfers failed permanently', /^2 件の転送が失敗しました$/],
+    ['5 bytes are free, expected the reserve', /^ディスクの空き容量が.* \(5 bytes are free, .*reserve\)$/],
+    ['state.db cannot be written', /^データを書き込めません \(state\.db cannot be written\)$/],
+  ]
+  for (const [found, expected] of reasons) t.match(reasonText(found, 'ja'), expected)
+  t.equal(reasonText('NO_SUCH_ERROR: why', 'ja'), 'NO_SUCH_ERROR: why')
+})
+
 t.test('reasonText: an unknown reason stays', async (t) => {
   t.equal(reasonText('disk quota exceeded', 'ja'), 'disk quota exceeded')
 })

@@ -1,6 +1,7 @@
 import { fill, h } from '../../core/dom.js'
+import { faultText } from '../../core/fault-text.js'
 import { t } from '../../core/i18n.js'
-import { button, faultText, field } from '../../core/parts.js'
+import { button, field } from '../../core/parts.js'
 import { call } from '../../core/rpc.js'
 import type { MapView } from '../map-view.js'
 import { mapState, type ServedMap } from '../state.js'
