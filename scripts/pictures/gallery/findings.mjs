@@ -55,7 +55,7 @@ export const FINDINGS = {
   },
   13: {
     about: 'Many tables made an endless panel; no search of places, no link to a view',
-    scenes: ['many-map', 'map-place', 'task-map-link'],
+    scenes: ['many-map', 'base-place', 'task-map-link'],
   },
   14: {
     about: 'Rows had no total, sorting, filter, editing or export',
@@ -64,7 +64,7 @@ export const FINDINGS = {
   15: { about: 'The page of a dataset showed no rows', scenes: ['dataset'] },
   16: {
     about: 'A model from before its upstream could not be sent; lineage without links, outbox without times',
-    scenes: ['task-model-send', 'model-store', 'model', 'outbox'],
+    scenes: ['task-model-send', 'model-store', 'model', 'outbox', 'home'],
   },
   17: {
     about: 'Charts of health had no axes and no history, and a stopped gateway still said “now”',
@@ -72,7 +72,7 @@ export const FINDINGS = {
   },
   18: {
     about: 'The map page could not be tried again, and a reload signed out without a warning',
-    scenes: ['error-map', 'stopped-map', 'session-kept', 'session-ended'],
+    scenes: ['loading-map', 'error-map', 'stopped-map', 'session-kept', 'session-ended', 'sign-in-stopped'],
   },
   19: {
     about: 'Controls of three heights in one form, and a raw field for a type the page does not know',

@@ -29,6 +29,7 @@ export function mapScenes({ question, centre, hasBase }) {
           ['base-town', `#/map?${view(14)}`, still],
           ['base-near', `#/map?${view(16.5)}`, still],
           ['base-route', `#/map?${question}`, still],
+          ['base-place', `#/map?${view(14)}`, findPlace],
         ]
       : []),
   ]
@@ -62,6 +63,15 @@ async function holdLibrary(page) {
   await page.reload()
   await page.locator('.totals').first().waitFor()
   return () => Promise.all(held.map((route) => route.abort().catch(() => undefined)))
+}
+
+/** Searches a place by a part of its name. */
+async function findPlace(page) {
+  await page.waitForTimeout(3000)
+  await page.locator('form[role=search] input').fill('rua')
+  await page.locator('.places li').first().waitFor()
+  await page.locator('.places li').first().scrollIntoViewIfNeeded()
+  await page.waitForTimeout(1000)
 }
 
 /** Brings a part of the panel into view. */

@@ -40,7 +40,6 @@ export function viewsOf({ question, centre, folder }) {
     ['map-isochrones', `#/map?${question}&minutes=3,6,10`, settle(5000)],
     ['map-events', `#/map?events=incidents&events=rain&colour=kind&${view}`, settle(4000)],
     ['map-popup', `#/map?events=incidents&view=${lng},${lat},17`, popup],
-    ['map-place', `#/map?${view}`, findPlace],
     ['tables', '#/tables', open(0)],
     ['table-rows', '#/tables/incidents', settle(2500)],
     ['table-columns', '#/tables/incidents', tab(1)],
@@ -89,14 +88,6 @@ async function popup(page) {
   const box = await page.locator('.map-box canvas').first().boundingBox()
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
   await page.waitForTimeout(500)
-}
-
-async function findPlace(page) {
-  await page.waitForTimeout(3000)
-  const field = page.locator('input[type=search]').first()
-  if ((await field.count()) === 0) return
-  await field.fill('Porto')
-  await page.waitForTimeout(1500)
 }
 
 async function dialog(page) {
