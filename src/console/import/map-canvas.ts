@@ -44,14 +44,8 @@ export async function createMapCanvas(
   // without the right to read maps the features lie on an empty ground
   const { maps } = await call<{ maps: ServedMap[] }>('routing.list_maps', {}).catch(() => ({ maps: [] }))
   const map = new MapLibreMap({
-    ...{
-      container: box,
-      locale: mapLocale(),
-      style: { version: 8, sources: {}, layers: [] },
-      fadeDuration: 0,
-      maxPitch: 0,
-      dragRotate: false,
-    },
+    ...{ container: box, locale: mapLocale(), style: { version: 8, sources: {}, layers: [] } },
+    ...{ fadeDuration: 0, maxPitch: 0, dragRotate: false },
     attributionControl: { compact: true },
   })
   map.getCanvas().setAttribute('aria-label', t('smallMap'))

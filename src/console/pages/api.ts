@@ -1,7 +1,7 @@
-import { faultText } from '../core/fault-text.js'
 import { type ExampleFacts, exampleOf, type Schema, typeOf } from '../api/example.js'
 import { readExampleFacts } from '../api/example-facts.js'
 import { fill, h } from '../core/dom.js'
+import { faultText } from '../core/fault-text.js'
 import { t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
 import { badge, copyButton, field, loaded, prose, statusLine, table } from '../core/parts.js'
