@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createWriteStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -15,6 +15,7 @@ import type { CliDeps, CliIo, GlobalOptions } from '../io.js'
 import { printJson } from '../io.js'
 import { addDeltaCommands } from './delta.js'
 import { type ModelData, sizeText, withModelData } from './model-data.js'
+import { readWithProgress } from './read-with-progress.js'
 import { addSignatureCommands } from './sign.js'
 
 interface PutOptions {
@@ -100,7 +101,7 @@ async function put(
     startUs,
     ...(options.signature === undefined ? {} : { signature: readSignature(cwd, options.signature) }),
   }
-  const staged = await data.blobs.stage(createReadStream(file))
+  const staged = await data.blobs.stage(readWithProgress(file, io.stderr))
   // without the lease the sweep of a running gateway could remove the bytes before their row is written
   const giveBack = await data.lease.keep()
   const model = await registerModel(deps, staged, facts).finally(giveBack)
