@@ -3,7 +3,7 @@ import { headersOf, joinRequest, nameOf, uuidOf } from './identity.mjs'
 import { putModel } from './models.mjs'
 import { cutUntilMs } from './plan.mjs'
 import { changedRows, definitionOf, digestOfDefinition, drawn, placeOf, rowOf, SLOTS } from './rows.mjs'
-import { backoffMs, encodeBatch, SENT_ROWS } from './sources.mjs'
+import { encodeBatch, retryMs, SENT_ROWS } from './sources.mjs'
 import { noteMs, noteName } from './stats.mjs'
 import { faultOf, readResult } from './wire.mjs'
 
@@ -13,6 +13,8 @@ const SAVED_EVERY = 5
 const DRAIN_RETRY_MS = 2000
 /** Tries of the last report. */
 const LAST_TRIES = 5
+/** Statuses of a hub that takes nothing now. */
+const PUTTING_OFF = [429, 503]
 /** Failures after which a gateway does not try to join again. */
 const MAX_JOIN_FAILURES = 8
 
@@ -74,7 +76,7 @@ async function repeated(world, gateway, ask) {
       const mayPass = status === 0 || status === 429 || status >= 500
       if (!mayPass || gateway.failures === MAX_JOIN_FAILURES) throw error
       noteName(world.stats.refused, `${status} ${name}`)
-      await world.rest(Math.max(nextTryMs(world, gateway), waitS * 1000))
+      await world.rest(nextTryMs(world, gateway, waitS))
     }
   }
 }
@@ -150,10 +152,11 @@ async function beAway(world, gateway, untilMs) {
   gateway.isBack = true
 }
 
-function nextTryMs({ flags, random, isDraining }, gateway) {
+/** @param waitS wait that the hub asked for, s */
+function nextTryMs({ flags, random, isDraining }, gateway, waitS = 0) {
   gateway.failures++
   const capMs = isDraining() ? DRAIN_RETRY_MS : flags['retry-cap-s'] * 1000
-  return backoffMs(gateway.failures, flags['retry-base-s'] * 1000, capMs, random())
+  return retryMs(gateway.failures, { baseMs: flags['retry-base-s'] * 1000, capMs }, waitS, random)
 }
 
 /** Starts a gateway again that was stopped: with the cursor of its disk, an older one, none, or a restored disk. */
@@ -185,9 +188,9 @@ async function endure(world, gateway, { fault }) {
   noteName(refused, `${fault.status} ${fault.name}`)
   if (gateway.isOpening) counts.failedSessions++
   counts.retries++
-  gateway.isAgreed = false
-  const waitMs = nextTryMs(world, gateway)
-  await world.rest(Math.max(waitMs, (fault.waitS ?? 0) * 1000))
+  // as a gateway does: a hub that is only busy is not offered the table again
+  if (!PUTTING_OFF.includes(fault.status)) gateway.isAgreed = false
+  await world.rest(nextTryMs(world, gateway, fault.waitS))
 }
 
 /** Does what is due. @throws fault */

@@ -12,4 +12,4 @@ export const { addDigest, createRowDigest, noRows, sumHex } = await import(
   '../../src/storage/exchange/row-digest.ts'
 )
 export const { RESERVED_COLUMNS } = await import('../../src/storage/tables.ts')
-export const { backoffMs, retryAfterS } = await import('../../src/sync/backoff.ts')
+export const { retryAfterS, retryMs } = await import('../../src/sync/backoff.ts')

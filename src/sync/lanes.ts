@@ -1,5 +1,5 @@
 import type { Lane, TransferRecord } from '../storage/models/transfers.js'
-import { backoffMs } from './backoff.js'
+import { backoffMs, retryMs } from './backoff.js'
 import type { AttemptFault } from './faults.js'
 
 /** Failures with an answer of the upstream after which later transfers may overtake a transfer. */
@@ -92,8 +92,8 @@ export function noteFailure(
   random: () => number,
 ): number {
   state.failures = hasProgressed ? 1 : state.failures + 1
-  const askedMs = Math.min(fault.retryAfterS ?? 0, MAX_RETRY_AFTER_S) * 1000
-  const waitMs = Math.max(askedMs, backoffMs(state.failures, baseMs, capMs, random()))
+  const askedS = Math.min(fault.retryAfterS ?? 0, MAX_RETRY_AFTER_S)
+  const waitMs = retryMs(state.failures, { baseMs, capMs }, askedS, random)
   state.waitUntilMs = nowMs + waitMs
   if (fault.scope !== 'transfer') return waitMs
   const stuck = state.stuck.get(transferId) ?? { failures: 0, notBeforeMs: 0 }

@@ -336,7 +336,11 @@ t.test(
   },
 )
 
-async function joinFleet(hub: BundleSide, { nodeId }: BundleSide, scopes: readonly string[]): Promise<void> {
+async function joinFleet(
+  hub: BundleSide,
+  { nodeId, data }: BundleSide,
+  scopes: readonly string[],
+): Promise<void> {
   const { state } = hub.data
   await state.fleetProfiles.add({ name: 'field', digest: 'd', body: {}, createdBy: null }, 0)
   const expiresAtUs = state.clock.latestUs() + 3_600_000_000
@@ -348,8 +352,11 @@ async function joinFleet(hub: BundleSide, { nodeId }: BundleSide, scopes: readon
     expiresAtUs,
   }
   await state.fleetTokens.create(key, 'field', 1)
+  const { identity } = await openNodeKeys(data.state.nodeKeys, nodeId)
+  const text = (key: Uint8Array) => Buffer.from(key).toString('base64url')
   await state.fleetMembers.join({
-    ...{ tokenKeyId: key.keyId, nodeId, name: 'van', signingKey: 's', exchangeKey: 'e' },
-    ...{ newKeyId: randomUUID(), secretHash: hashSecret('van'), scopes },
+    ...{ tokenKeyId: key.keyId, nodeId, name: 'van', newKeyId: randomUUID() },
+    ...{ signingKey: text(identity.signingKey), exchangeKey: text(identity.exchangeKey) },
+    ...{ secretHash: hashSecret('van'), scopes, tables: [] },
   })
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { backoffMs, retryAfterS } from '../../src/sync/backoff.js'
+import { backoffMs, retryAfterS, retryMs } from '../../src/sync/backoff.js'
 
 t.test('property: backoffMs is full jitter below the cap', async (t) => {
   fc.assert(
@@ -48,3 +48,27 @@ t.test('retryAfterS: a date counts from now; one that has passed asks for no wai
   t.equal(retryAfterS(date, 60_001), 0)
   t.equal(retryAfterS('-5', Date.UTC(2026, 0)), 0, 'no wait is negative')
 })
+
+t.test(
+  'property: retryMs waits as long as was asked for, and at random for up to half of it more',
+  async (t) => {
+    const waits = { baseMs: 5000, capMs: 1_800_000 }
+    const number = fc.double({ min: 0, max: 1, noNaN: true })
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.integer({ min: 0, max: 600 }),
+        number,
+        (failures, askedS, random) => {
+          const waitMs = retryMs(failures, waits, askedS, () => random)
+          const ownMs = backoffMs(failures, 5000, 1_800_000, random)
+          return waitMs >= askedS * 1000 && waitMs >= ownMs && waitMs <= Math.max(askedS * 1500, ownMs)
+        },
+      ),
+    )
+    t.same(
+      [0, 0.5, 1].map((random) => retryMs(1, waits, 20, () => random)),
+      [20_000, 25_000, 30_000],
+    )
+  },
+)

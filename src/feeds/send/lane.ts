@@ -1,11 +1,13 @@
 import { AppError, isAppError, messageOf } from '../../errors.js'
-import { backoffMs } from '../../sync/backoff.js'
+import { retryMs } from '../../sync/backoff.js'
 import { classify, shorten } from '../../sync/faults.js'
 import type { FeedLink } from './link.js'
 import type { FeedState, Lane, SenderDeps } from './sender-deps.js'
 import { progressOf, type SenderStates } from './states.js'
 import { sendNext, stopReason } from './turn.js'
 
+/** Statuses of a receiver that takes nothing now: too many calls, busy. */
+const PUTTING_OFF = [429, 503]
 /** Longest time between two notes of progress while a feed sends, ms: a note is a write to the disk. */
 const NOTE_MS = 10_000
 
@@ -95,7 +97,7 @@ export async function note(deps: SenderDeps, state: FeedState): Promise<void> {
 
 /**
  * Notes a failure and the wait after it: that of the upstream when it accepts nothing, else of the feed
- * alone. The agreement with the receiver is made anew after it.
+ * alone. The agreement with the receiver is made anew after it, unless the receiver was only busy.
  */
 export async function noteFault(
   deps: SenderDeps,
@@ -103,18 +105,19 @@ export async function noteFault(
   state: FeedState,
   error: unknown,
 ): Promise<void> {
-  const { baseMs, capMs } = deps.waits
-  const { scope, message, retryAfterS = 0 } = classify(error)
-  const wait = (failures: number) =>
-    deps.nowMs() + Math.max(retryAfterS * 1000, backoffMs(failures, baseMs, capMs, deps.random()))
+  const { scope, message, status = 0, retryAfterS = 0 } = classify(error)
+  const wait = (failures: number) => deps.nowMs() + retryMs(failures, deps.waits, retryAfterS, deps.random)
   // where the feed was is shown while it waits
   state.record = { ...state.record, progress: progressOf(state) }
-  state.session = undefined
   state.detours = 0
-  // the next try reads the credentials again
-  const { link } = lane
-  lane.link = undefined
-  await link?.close()
+  // one that is busy has the rows of before: an offer of all nodes would be more work than their batches
+  if (!PUTTING_OFF.includes(status) || state.record.direction === 'down') {
+    state.session = undefined
+    // the next try reads the credentials again
+    const { link } = lane
+    lane.link = undefined
+    await link?.close()
+  }
   state.failures++
   if (scope === 'lane') {
     lane.failures++

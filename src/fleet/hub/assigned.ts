@@ -9,8 +9,8 @@ import type {
 } from '../../storage/exchange/fleet.js'
 import type { TrustedClock } from '../../storage/work/clock.js'
 import { Profile } from '../profile/schema.js'
-import { scopesOf } from '../profile/scopes.js'
-import { versionFor } from './rollout.js'
+import { scopesOf, tablesOf } from '../profile/scopes.js'
+import { isForAll, versionFor } from './rollout.js'
 
 interface AssignDeps {
   readonly profiles: FleetProfiles
@@ -33,7 +33,7 @@ export async function assignProfile(
   const scopes = sorted(needed.flatMap(scopesOf))
   const key = await keys.find(keyId)
   if (key !== undefined && !isEqual(sorted(key.scopes), scopes)) await keys.setScopes(keyId, scopes)
-  const tables = sorted(needed.flatMap(({ up, down }) => [...up, ...down].map(({ table }) => table)))
+  const tables = tablesOf(...needed)
   if (!isEqual(sorted(await asked.granted(keyId)), tables)) await asked.grant(keyId, tables)
   return version
 }
@@ -45,7 +45,9 @@ export async function neededBy(
 ): Promise<{ version: ProfileVersion; needed: Profile[] }> {
   const { appliedDigest } = member
   const versions = await profiles.versions(member.profile)
-  const all = versions[0]?.digest === appliedDigest ? [] : await members.ofProfile(member.profile)
+  // most calls: the rows of all gateways are not asked for
+  const isNewest = versions[0]?.digest === appliedDigest || isForAll(versions)
+  const all = isNewest ? [] : await members.ofProfile(member.profile)
   const version = versionFor(versions, all, member, clock.nowUs())
   if (version === undefined) throw new Error(`the profile ${member.profile} of a member does not exist`)
   const inForce = versions.find(({ digest }) => digest === appliedDigest)

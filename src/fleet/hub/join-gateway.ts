@@ -1,11 +1,9 @@
 import { AppError } from '../../errors.js'
 import { isSigned } from '../../node-keys/keys.js'
 import type { FleetMember, FleetMembers, FleetProfiles, JoinTokens } from '../../storage/exchange/fleet.js'
-import type { NodePeers } from '../../storage/exchange/node-keys.js'
 import { JOIN_PURPOSE, joinBytes } from '../join-text.js'
-import { notePeer } from '../peer.js'
 import { Profile } from '../profile/schema.js'
-import { scopesOf } from '../profile/scopes.js'
+import { scopesOf, tablesOf } from '../profile/scopes.js'
 
 /** A gateway that asks to join. Keys and signature are base64url. */
 export interface Applicant {
@@ -22,7 +20,6 @@ export interface JoinDeps {
   readonly tokens: JoinTokens
   readonly members: FleetMembers
   readonly profiles: FleetProfiles
-  readonly peers: NodePeers
   /** UUID of this hub */
   readonly nodeId: string
   newId(): string
@@ -49,11 +46,12 @@ export async function joinGateway(
   if (token === undefined) throw noToken()
   const profile = await deps.profiles.find(token.profile)
   if (profile === undefined) throw new Error(`the profile ${token.profile} of a token does not exist`)
+  const body = Profile.parse(profile.body)
   const outcome = await deps.members.join({
     ...{ tokenKeyId, nodeId, name: applicant.name, newKeyId: deps.newId() },
     ...{ signingKey: applicant.signingKey, exchangeKey: applicant.exchangeKey },
     secretHash: Buffer.from(applicant.secretSha256, 'hex'),
-    scopes: scopesOf(Profile.parse(profile.body)),
+    ...{ scopes: scopesOf(body), tables: tablesOf(body) },
   })
   switch (outcome.kind) {
     case 'no_token':
@@ -75,7 +73,6 @@ export async function joinGateway(
       throw new AppError('GATEWAY_KNOWN', { node: nodeId }, { message })
     }
     default:
-      await notePeer(deps.peers, outcome.member)
       return outcome.member
   }
 }

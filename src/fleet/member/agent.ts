@@ -1,8 +1,8 @@
 import { messageOf } from '../../errors.js'
 import type { Membership, ProfileProgress, ReceivedProfile } from '../../storage/exchange/membership.js'
-import { backoffMs } from '../../sync/backoff.js'
+import { retryMs } from '../../sync/backoff.js'
 import { untilBeatMs } from '../../sync/beat.js'
-import { shorten } from '../../sync/faults.js'
+import { classify, shorten } from '../../sync/faults.js'
 import { filesOf, installedFilesOf, itemNameOf } from '../profile/files.js'
 import type { Profile } from '../profile/schema.js'
 import { type ApplyDeps, applyProfile, profileOf, readProfile, retryItems } from './apply.js'
@@ -147,9 +147,9 @@ async function guarded(
     state.changes = await deps.stateChanges()
   } catch (error) {
     if (signal.aborted) return
-    const { baseMs, capMs } = deps.waits
+    const { retryAfterS = 0 } = classify(error)
     state.failures++
-    state.dueAtMs = deps.nowMs() + backoffMs(state.failures, baseMs, capMs, deps.random())
+    state.dueAtMs = deps.nowMs() + retryMs(state.failures, deps.waits, retryAfterS, deps.random)
     const reason = shorten(messageOf(error))
     if (reason !== state.lastFault) deps.log.warn({ reason }, 'the hub was not reached')
     state.lastFault = reason

@@ -11,3 +11,9 @@ export function scopesOf(profile: Profile): string[] {
     ...(model_stores.length > 0 ? ['model:write'] : []),
   ]
 }
+
+/** Returns the tables that a gateway may send and read at the hub with profiles, sorted. */
+export function tablesOf(...profiles: readonly Pick<Profile, 'up' | 'down'>[]): string[] {
+  const tables = profiles.flatMap(({ up, down }) => [...up, ...down].map(({ table }) => table))
+  return [...new Set(tables)].sort()
+}

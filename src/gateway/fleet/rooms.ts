@@ -23,7 +23,6 @@ type FleetState = Pick<
   | 'fleetMembers'
   | 'fleetProfiles'
   | 'fleetFiles'
-  | 'nodePeers'
   | 'nodeKeys'
   | 'keys'
   | 'clock'
@@ -32,8 +31,8 @@ type FleetState = Pick<
 
 /** Opens the side of a hub. @param nodeId UUID of this node */
 export function openFleetRooms(state: FleetState, files: HubFilesDeps, nodeId: string): FleetRooms {
-  const { fleetTokens: tokens, fleetMembers: members, fleetProfiles: profiles, nodePeers: peers } = state
-  const deps = { tokens, members, profiles, peers, nodeId, newId: randomUUID }
+  const { fleetTokens: tokens, fleetMembers: members, fleetProfiles: profiles } = state
+  const deps = { tokens, members, profiles, nodeId, newId: randomUUID }
   const { keys, askedFeeds: asked, clock } = state
   const assigning = { profiles, members, keys, asked, clock }
   return {
@@ -43,7 +42,7 @@ export function openFleetRooms(state: FleetState, files: HubFilesDeps, nodeId: s
       fleetMembers: members,
       fleetProfiles: profiles,
       fleetFiles: state.fleetFiles,
-      identity: () => readIdentity(state, nodeId),
+      identity: rememberedIdentity(state, nodeId),
       joinGateway: (tokenKeyId, applicant) => joinGateway(deps, tokenKeyId, applicant),
       assignProfile: (member) => assignProfile(assigning, member),
     },
@@ -52,6 +51,15 @@ export function openFleetRooms(state: FleetState, files: HubFilesDeps, nodeId: s
       const { needed } = await neededBy(assigning, await requireMember(members, keyId))
       return await findFile(files, sha256, needed)
     },
+  }
+}
+
+/** Makes a function that reads the public identity once: keys are replaced at a start alone, before any call. */
+function rememberedIdentity(state: Pick<State, 'nodeKeys'>, nodeId: string): () => Promise<HubIdentity> {
+  let known: HubIdentity | undefined
+  return async () => {
+    known ??= await readIdentity(state, nodeId)
+    return known
   }
 }
 

@@ -20,7 +20,7 @@ export interface ActiveSecret {
 }
 
 /** A key that is neither revoked nor expired, with the facts that authentication needs. */
-interface ActiveKey {
+export interface ActiveKey {
   keyId: string
   keyName: string
   scopes: readonly string[]

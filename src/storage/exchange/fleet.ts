@@ -71,6 +71,8 @@ export interface JoinRequest {
   /** id and scopes of the key that it receives unless it is a member with this secret */
   readonly newKeyId: string
   readonly scopes: readonly string[]
+  /** `data_name` of the tables that this key may send and read */
+  readonly tables: readonly string[]
 }
 
 export type MemberState = 'member' | 'left' | 'revoked'
@@ -151,8 +153,9 @@ export interface FleetMembers {
   /** Counts them. @param silentBeforeUs members that have not reported since are silent, µs UTC */
   summary(silentBeforeUs: number): Promise<FleetSummary>
   /**
-   * Takes a gateway in, counts the use of the token, and makes its key, in one transaction. A repeat of the
-   * same request answers the same membership and counts nothing.
+   * Takes a gateway in, counts the use of the token, makes its key with its tables, and notes its public keys for
+   * bundles, in one transaction. A repeat of the same request answers the same membership and counts nothing. A peer of
+   * the same name stays: this one gets the beginning of its node id.
    */
   join(request: JoinRequest): Promise<JoinOutcome>
   find(nodeId: string): Promise<FleetMember | undefined>

@@ -14,7 +14,7 @@ const HUB = randomUUID()
 /** A hub with the profile `field`, and a token for it. */
 async function hub(t: Parameters<typeof memoryState>[0], body: object = {}, maxUses = 5) {
   const state = await memoryState(t)
-  const { fleetTokens: tokens, fleetMembers: members, fleetProfiles: profiles, nodePeers: peers } = state
+  const { fleetTokens: tokens, fleetMembers: members, fleetProfiles: profiles } = state
   await profiles.add({ name: 'field', digest: 'one', body: full(body), createdBy: null }, 0)
   const keyId = randomUUID()
   const key = {
@@ -25,7 +25,7 @@ async function hub(t: Parameters<typeof memoryState>[0], body: object = {}, maxU
     expiresAtUs: null,
   }
   await tokens.create(key, 'field', maxUses)
-  const deps = { tokens, members, profiles, peers, nodeId: HUB, newId: randomUUID }
+  const deps = { tokens, members, profiles, nodeId: HUB, newId: randomUUID }
   return { state, deps, token: keyId }
 }
 

@@ -8,7 +8,15 @@ const HOUR_MS = 3_600_000
 
 type FleetStores = Pick<
   State,
-  'fleetTokens' | 'fleetProfiles' | 'fleetMembers' | 'fleetFiles' | 'keys' | 'clock'
+  | 'fleetTokens'
+  | 'fleetProfiles'
+  | 'fleetMembers'
+  | 'fleetFiles'
+  | 'keys'
+  | 'clock'
+  | 'askedFeeds'
+  | 'feedSenders'
+  | 'nodePeers'
 >
 type FleetState = FleetStores & { advance(ms: number): void }
 type Open = (t: Test) => Promise<FleetState>
@@ -47,6 +55,61 @@ export async function conformMembers(t: Test, open: Open): Promise<void> {
     t.equal(outcomes.filter(({ kind }) => kind === 'used_up').length, 15)
     t.match(await state.fleetTokens.find(token.keyId), { uses: 5, maxUses: 5 })
   })
+
+  await t.test('members: of two that join at once with a token for one, exactly one succeeds', async (t) => {
+    for (let round = 0; round < 10; round++) {
+      const { state, token } = await withToken(await open(t))
+      const joins = [randomUUID(), randomUUID()].map((node) =>
+        state.fleetMembers.join(request(token.keyId, node)),
+      )
+      const kinds = (await Promise.all(joins)).map(({ kind }) => kind)
+      t.same(kinds.sort(), ['joined', 'used_up'])
+      t.equal((await state.fleetTokens.find(token.keyId))?.uses, 1)
+      t.equal((await state.fleetMembers.list()).length, 1)
+    }
+  })
+
+  await t.test('members: a node that asks twice at once joins once', async (t) => {
+    const { state, token } = await withToken(await open(t), 9)
+    const van = randomUUID()
+    const outcomes = await Promise.all(
+      [1, 2, 3].map(() => state.fleetMembers.join(request(token.keyId, van))),
+    )
+    t.same(outcomes.map(({ kind }) => kind).sort(), ['joined', 'repeated', 'repeated'])
+    t.equal(new Set(outcomes.map((outcome) => 'member' in outcome && outcome.member.keyId)).size, 1)
+    t.equal((await state.fleetTokens.find(token.keyId))?.uses, 1)
+  })
+
+  await t.test(
+    'members: its key sends the tables of its profile, and its public keys are noted',
+    async (t) => {
+      const { state, token } = await withToken(await open(t), 9)
+      const { fleetMembers, askedFeeds, feedSenders, nodePeers } = state
+      const [van, other] = [randomUUID(), randomUUID()]
+      const asked = request(token.keyId, van, { tables: ['seen', 'flood'] })
+      const joined = await fleetMembers.join(asked)
+      await fleetMembers.join(request(token.keyId, other))
+      const keyId = 'member' in joined ? joined.member.keyId : ''
+      t.same(await askedFeeds.granted(keyId), ['flood', 'seen'])
+      t.match(await feedSenders.find(keyId, van), { nodeId: van })
+      const keys = { signingKey: asked.signingKey, exchangeKey: asked.exchangeKey }
+      const found = async (id: string) => {
+        const peer = await nodePeers.find(id)
+        const text = (key: Uint8Array | undefined) => Buffer.from(key ?? []).toString('base64url')
+        return { name: peer?.name, signingKey: text(peer?.signingKey), exchangeKey: text(peer?.exchangeKey) }
+      }
+      t.same(await found(van), { name: 'van', ...keys })
+      t.match(await found(other), { name: `van-${other.slice(0, 8)}` }, 'two of one name')
+      await nodePeers.remove(van)
+      t.match(await fleetMembers.join(request(token.keyId, van)), { kind: 'repeated' })
+      t.same(await found(van), { name: 'van', ...keys }, 'a repeat notes them again')
+      await fleetMembers.end(van, 'left')
+      await fleetMembers.forget(van)
+      const [signingKey, exchangeKey] = [publicKey('new signing'), publicKey('new exchange')]
+      await fleetMembers.join(request(token.keyId, van, { signingKey, exchangeKey }))
+      t.same(await found(van), { name: 'van', signingKey, exchangeKey }, 'those of before are replaced')
+    },
+  )
 
   await t.test('members: other public keys of a known node are refused', async (t) => {
     const { state, token } = await withToken(await open(t), 9)
@@ -324,6 +387,10 @@ export const request = (
   nodeId: string,
   more: Partial<JoinRequest> = {},
 ): JoinRequest => ({
-  ...{ tokenKeyId, nodeId, name: 'van', signingKey: `s-${nodeId}`, exchangeKey: 'e', newKeyId: randomUUID() },
-  ...{ secretHash: hashSecret(`secret of ${nodeId}`), scopes: ['fleet:member'], ...more },
+  ...{ tokenKeyId, nodeId, name: 'van', newKeyId: randomUUID() },
+  ...{ signingKey: publicKey(`signing ${nodeId}`), exchangeKey: publicKey(`exchange ${nodeId}`) },
+  ...{ secretHash: hashSecret(`secret of ${nodeId}`), scopes: ['fleet:member'], tables: [], ...more },
 })
+
+/** 32 bytes that belong to a text, base64url. */
+const publicKey = (text: string) => Buffer.from(hashSecret(text)).toString('base64url')

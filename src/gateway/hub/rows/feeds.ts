@@ -10,6 +10,7 @@ import type { DiskSpace } from '../../../files/disk-space.js'
 import type { Log } from '../../../log.js'
 import type { FeedInbox } from '../../../storage/exchange/feeds.js'
 import type { PostgresDb } from '../../../storage/postgres/connection/database.js'
+import { readTogether } from '../../../storage/postgres/connection/read-together.js'
 import type { WriteHints } from '../../../storage/postgres/connection/write-hints.js'
 import { createFeedIdentity } from '../../../storage/postgres/feeds/identity.js'
 import { createFeedInbox } from '../../../storage/postgres/feeds/inbox.js'
@@ -54,7 +55,11 @@ export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
   const { tables, loader } = loading
   const again = async () => Promise.reject(notOnHub('rows that are sent once more'))
   const changes = { ...loading.changes, ofDays: again, countOfDays: again }
-  const findTable = (name: string) => tables.find(name)
+  // all gateways offer the same tables when their link is back
+  const findTable = readTogether(async (names) => {
+    const found = await Promise.all(names.map(async (name) => [name, await tables.find(name)] as const))
+    return new Map(found.flatMap(([name, table]) => (table === undefined ? [] : [[name, table] as const])))
+  })
   const onFault = (error: unknown) =>
     log.debug({ err: error }, 'changes of the database could not be counted')
   const identity = createFeedIdentity(db, onFault)

@@ -1,6 +1,7 @@
-import type { KeyRecord, KeyStore, NewKey } from '../../access/keys.js'
+import type { ActiveKey, KeyRecord, KeyStore, NewKey } from '../../access/keys.js'
 import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
+import { readTogether } from '../connection/read-together.js'
 import { writtenRow } from '../connection/written-row.js'
 
 /** Keys, with what other rows need of them in a transaction of their own. */
@@ -16,12 +17,14 @@ type KeyRow = Omit<KeyRecord, 'scopes'> & { scopes: string }
 const COLUMNS = `k.key_id AS "keyId", k.name, k.scopes, k.created_at_us AS "createdAtUs",
   k.last_used_at_us AS "lastUsedAtUs", k.revoked_at_us AS "revokedAtUs", k.expires_at_us AS "expiresAtUs"`
 const FIND = `SELECT ${COLUMNS} FROM api_key AS k WHERE key_id = $1`
+const FIND_ALL = `SELECT ${COLUMNS} FROM api_key AS k WHERE key_id = ANY ($1::text[])`
 /** One row at least, and the same work, for a key that does not exist. */
-const FIND_WITH_SECRETS = `SELECT ${COLUMNS}, s.digest, s.expires_at_us AS "secretExpiresAtUs"
-  FROM (SELECT $1::text COLLATE "C" AS key_id) AS asked
+const FIND_WITH_SECRETS = `SELECT asked.key_id AS "askedId", ${COLUMNS}, s.digest, s.expires_at_us AS "secretExpiresAtUs"
+  FROM (SELECT key_id COLLATE "C" AS key_id FROM unnest($1::text[]) AS u (key_id)) AS asked
     LEFT JOIN api_key AS k USING (key_id) LEFT JOIN api_key_secret AS s USING (key_id)`
 
 interface SecretRow extends Omit<KeyRow, 'keyId'> {
+  askedId: string
   keyId: string | null
   digest: Buffer | null
   secretExpiresAtUs: number | null
@@ -32,6 +35,15 @@ export function createKeyStore(db: PostgresDb, clock: TrustedClock): PostgresKey
   /** key id → time of its last use, of keys used since the last flush */
   const usedAtUs = new Map<string, number>()
   const insert = (rows: Rows, key: NewKey, isRepeat: boolean) => insertKey(rows, clock, key, isRepeat)
+  // each call has a key, so thousands are read in a second
+  const rowOf = readTogether(async (keyIds) => {
+    const found = await db.read.all<KeyRow>(FIND_ALL, [...keyIds])
+    return new Map(found.map((row) => [row.keyId, row]))
+  })
+  const secretsOf = readTogether(async (keyIds) => {
+    const found = await db.read.all<SecretRow>(FIND_WITH_SECRETS, [...keyIds])
+    return Map.groupBy(found, ({ askedId }) => askedId)
+  })
   const revokeNow = async (rows: Rows, keyId: string) => {
     const update = 'UPDATE api_key SET revoked_at_us = $2 WHERE key_id = $1 AND revoked_at_us IS NULL'
     await rows.run(update, keyId, clock.nowUs())
@@ -46,8 +58,11 @@ export function createKeyStore(db: PostgresDb, clock: TrustedClock): PostgresKey
         if (known === undefined || (isRepeat && known.keyId === key.keyId)) return insert(rows, key, isRepeat)
         return undefined
       }),
-    findActive: (keyId) => findActive(db, clock, keyId),
-    find: (keyId) => findKey(db.read, keyId),
+    findActive: async (keyId) => toActive(clock, (await secretsOf(isText(keyId) ? keyId : '')) ?? []),
+    async find(keyId) {
+      const row = isText(keyId) ? await rowOf(keyId) : undefined
+      return row === undefined ? undefined : toRecord(row)
+    },
     async list() {
       const rows = await db.read.all<KeyRow>(
         `SELECT ${COLUMNS} FROM api_key AS k ORDER BY created_at_us, key_id`,
@@ -105,8 +120,8 @@ async function findKey(rows: Rows, keyId: string): Promise<KeyRecord | undefined
   return row === undefined ? undefined : toRecord(row)
 }
 
-async function findActive(db: PostgresDb, clock: TrustedClock, keyId: string) {
-  const found = await db.read.all<SecretRow>(FIND_WITH_SECRETS, isText(keyId) ? keyId : '')
+/** @param found rows of one key */
+function toActive(clock: TrustedClock, found: readonly SecretRow[]): ActiveKey | undefined {
   const [key] = found
   if (key === undefined || key.keyId === null || key.revokedAtUs !== null) return undefined
   if (clock.hasPassed(key.expiresAtUs)) return undefined
@@ -114,7 +129,7 @@ async function findActive(db: PostgresDb, clock: TrustedClock, keyId: string) {
     digest === null || clock.hasPassed(expiresAtUs) ? [] : [{ digest, expiresAtUs }],
   )
   const scopes: string[] = JSON.parse(key.scopes)
-  return { keyId, keyName: key.name, scopes, secrets }
+  return { keyId: key.keyId, keyName: key.name, scopes, secrets }
 }
 
 async function insertKey(

@@ -272,7 +272,8 @@ async function repeated<T>(
       // half of the wait is random, so that processes that lost the same server do not return at once
       const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)) * (0.5 + random() / 2)
       const isPassing = kind === 'lost' || kind === 'not primary' || kind === 'conflict'
-      if (!canRepeat || !isPassing || performance.now() + waitMs > untilMs) throw toDatabaseError(error)
+      if (!canRepeat || !isPassing || performance.now() + waitMs > untilMs)
+        throw toDatabaseError(error, random)
       onFault({ message: `repeats after: ${messageOf(error)}` })
       isRepeat ||= attempt.isInDoubt && kind === 'lost'
       await delay(waitMs)

@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../../../errors.js'
+import { AppError, isAppError, messageOf } from '../../../errors.js'
 
 /**
  * Kind of a failure of the database.
@@ -57,14 +57,26 @@ export function faultOf(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { code })
 }
 
+const OF_DATABASE = ['DATABASE_UNAVAILABLE', 'BUSY', 'TIME_LIMIT', 'DISK_FULL']
+
+/** Reports whether an error is one of `toDatabaseError`: other work at the same time would meet it, too. */
+export function isDatabaseFault(error: unknown): boolean {
+  return isAppError(error) && OF_DATABASE.includes(error.errorName)
+}
+
 /** Wait until a fail-over may be over, s: Patroni needs 5 to 20. */
 const FAIL_OVER_S = 5
+
+/** Wait of who found no free connection, s: from, and up to. Those who are refused at one time return one by one. */
+const CROWDED_S = [2, 12] as const
 
 /**
  * Returns the error that leaves this room. Callers get no addresses and no SQL; those are in its cause, for the
  * log.
+ *
+ * @param random returns numbers from 0 to 1
  */
-export function toDatabaseError(error: unknown): unknown {
+export function toDatabaseError(error: unknown, random: () => number): unknown {
   const unavailable = (message: string) =>
     new AppError('DATABASE_UNAVAILABLE', { retryAfterS: FAIL_OVER_S }, { message, cause: error })
   switch (faultKind(error)) {
@@ -76,9 +88,20 @@ export function toDatabaseError(error: unknown): unknown {
     case 'not replicated':
       return unavailable('The write is not on a standby of the database; it was not acknowledged')
     case 'conflict':
-      return new AppError('BUSY', {}, { message: 'Other writes were in the way', cause: error })
-    case 'crowded':
-      return new AppError('BUSY', {}, { message: 'All connections to the database are in use', cause: error })
+      return new AppError(
+        'BUSY',
+        { retryAfterS: 1 },
+        { message: 'Other writes were in the way', cause: error },
+      )
+    case 'crowded': {
+      const [least, most] = CROWDED_S
+      const message = 'All connections to the database are in use'
+      return new AppError(
+        'BUSY',
+        { retryAfterS: Math.round(least + random() * (most - least)) },
+        { message, cause: error },
+      )
+    }
     case 'full':
       return new AppError('DISK_FULL', {}, { message: 'The disk of the database is full', cause: error })
     case 'slow':

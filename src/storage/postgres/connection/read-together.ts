@@ -4,6 +4,9 @@ interface Group<Row> {
   readonly rows: Promise<ReadonlyMap<string, Row>>
 }
 
+/** Longest wait for the statement before, ms: one that is stuck must not hold up the others. */
+const PATIENCE_MS = 1000
+
 /**
  * Makes a function that reads rows by key. Keys that are asked for while a statement is under way share the next one:
  * thousands of small reads a second would cost more than what they read. A read begins after it was asked for, so it
@@ -22,8 +25,7 @@ export function readTogether<Row>(
       waiting = undefined
       return read([...keys])
     }
-    // a fault of the statement before is that of its own keys
-    const rows = running.then(take, take)
+    const rows = endOf(running).then(take)
     running = rows
     return { keys, rows }
   }
@@ -33,4 +35,16 @@ export function readTogether<Row>(
     keys.add(key)
     return (await rows).get(key)
   }
+}
+
+/** Waits until a statement has ended, well or not, or is stuck: its fault is that of its own keys. */
+function endOf(running: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, PATIENCE_MS)
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    running.then(end, end)
+  })
 }

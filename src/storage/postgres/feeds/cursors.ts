@@ -19,14 +19,6 @@ export function findCursor(
   return rows.get<CursorRow>(`${SELECT} WHERE sender = $1 AND feed = $2`, sender, feed)
 }
 
-/** Finds a feed, which stays as it is until the end of the transaction. */
-export function lockCursor(
-  rows: Rows,
-  { sender, feed }: Pick<SenderState, 'sender' | 'feed'>,
-): Promise<CursorRow | undefined> {
-  return rows.get<CursorRow>(`${SELECT} WHERE sender = $1 AND feed = $2 FOR UPDATE`, sender, feed)
-}
-
 /** Returns the feeds of a node that were opened, in the order of their ids. */
 export function cursorsOf(rows: Rows, sender: string): Promise<CursorRow[]> {
   return rows.all<CursorRow>(`${SELECT} WHERE sender = $1 ORDER BY feed`, sender)

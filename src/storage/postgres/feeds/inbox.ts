@@ -1,27 +1,14 @@
 import { feedUnknown } from '../../exchange/feed-errors.js'
 import type { FeedInbox, ReceivedFeed, SenderState } from '../../exchange/feeds.js'
-import type { LoaderTable, TableRef } from '../../tables.js'
-import type { Rows } from '../connection/database.js'
+import type { LoaderTable } from '../../tables.js'
 import { readTogether } from '../connection/read-together.js'
-import { beginCounting } from '../tables/row-digests.js'
 import type { TablesContext } from '../tables/store.js'
-import {
-  type CursorRow,
-  cursorsOf,
-  feedKey,
-  findCursor,
-  findCursors,
-  lockCursor,
-  requireEpoch,
-} from './cursors.js'
+import { type CursorRow, cursorsOf, feedKey, findCursor, findCursors, requireEpoch } from './cursors.js'
+import { createOpening } from './open-together.js'
 import { createTaking } from './take-together.js'
 
 /** Feeds whose table a process keeps in mind. */
 const MAX_KNOWN = 50_000
-
-const OPEN = `INSERT INTO feed_cursor (sender, feed, sender_table, epoch, digest, cursor, table_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (sender, feed) DO UPDATE SET sender_table = excluded.sender_table,
-    epoch = excluded.epoch, digest = excluded.digest, cursor = excluded.cursor, table_id = excluded.table_id`
 
 /** Creates the receiver of feeds. */
 export function createFeedInbox(context: TablesContext): FeedInbox {
@@ -54,9 +41,9 @@ export function createFeedInbox(context: TablesContext): FeedInbox {
   const taking = createTaking(context)
   const cursorOf = readTogether((keys) => findCursors(db.read, keys))
   return {
-    open: (state, table, range) => db.write((rows) => openFeed(rows, context, { state, table, range })),
+    open: createOpening(context),
     async check(state) {
-      requireEpoch(state, await findCursor(db.read, state))
+      requireEpoch(state, await cursorOf(feedKey(state)))
     },
     async find(sender, feed) {
       const row = await cursorOf(feedKey({ sender, feed }))
@@ -77,29 +64,4 @@ export function createFeedInbox(context: TablesContext): FeedInbox {
       return again
     },
   }
-}
-
-interface Opening {
-  readonly state: SenderState
-  readonly table: TableRef
-  readonly range: { readonly start: number; readonly last?: number }
-}
-
-/** Writes the cursor of a feed that is new, or begins again. @returns the cursor */
-async function openFeed(
-  rows: Rows,
-  { catalog }: TablesContext,
-  { state, table: { dataName, tableId }, range: { start, last = Number.POSITIVE_INFINITY } }: Opening,
-): Promise<number> {
-  const table = await catalog.findById(rows, tableId)
-  if (table?.dataName !== dataName) throw feedUnknown(state)
-  await beginCounting(rows, table) // locks the table, as each batch does before it looks at its cursor
-  const known = await lockCursor(rows, state)
-  requireEpoch(state, known)
-  const isSameData = known?.senderTable === state.senderTable && known.tableId === tableId
-  const isKnown = isSameData && known.epoch === state.epoch && known.cursor <= last
-  const cursor = isKnown ? known.cursor : start
-  const { sender, feed, senderTable, epoch, digest } = state
-  await rows.run(OPEN, sender, feed, senderTable, epoch, digest, cursor, tableId)
-  return cursor
 }

@@ -1,10 +1,11 @@
-import { type AppError, isAppError } from '../../../errors.js'
+import type { AppError } from '../../../errors.js'
 import { cursorMismatch, feedUnknown, isSameState } from '../../exchange/feed-errors.js'
 import type { ReceivedBatch, ReceivedRow } from '../../exchange/feeds.js'
 import type { LoaderTable } from '../../tables.js'
 import { createOwnerQueue, type OwnerQueue } from '../../work/owner-queue.js'
 import { createPause } from '../../work/pause.js'
 import type { Attempt, Rows } from '../connection/database.js'
+import { isDatabaseFault } from '../connection/faults.js'
 import { currentTable } from '../tables/put-call.js'
 import { putSentTogether, type SentRows } from '../tables/sent-rows.js'
 import type { TablesContext } from '../tables/store.js'
@@ -139,6 +140,7 @@ async function takeGroup(
   /** of the last attempt, by call */
   let outcomes: Outcome[] = []
   try {
+    await context.origins.prepare(group.flatMap(nodesOf))
     outcomes = await context.db.write(
       async (rows, attempt) => {
         const before = attempt.isRepeat ? outcomes : []
@@ -149,7 +151,7 @@ async function takeGroup(
     )
   } catch (error) {
     // rows of one batch must not be the fault of the others
-    if (group.length > 1 && !isOfDatabase(error))
+    if (group.length > 1 && !isDatabaseFault(error))
       for (const call of group) await takeGroup(context, table, [call])
     else for (const call of group) call.reject(error)
     return
@@ -164,13 +166,6 @@ async function takeGroup(
 /** Returns the state of the table; undefined when it is gone, together with its feeds. */
 function begun(table: LoaderTable, attempt: Attempt): TableState | undefined {
   return attempt.first === undefined ? undefined : lockedState(table, attempt)
-}
-
-const OF_DATABASE = ['DATABASE_UNAVAILABLE', 'BUSY', 'TIME_LIMIT', 'DISK_FULL']
-
-/** Reports whether each batch would meet the same fault. */
-function isOfDatabase(error: unknown): boolean {
-  return isAppError(error) && OF_DATABASE.includes(error.errorName)
 }
 
 interface Storing {
@@ -228,6 +223,11 @@ function judge(
   // the commit of an earlier attempt took place, and its answer was lost
   if (before !== undefined && 'written' in before && cursor.cursor === batch.last) return before
   return { fault: cursorMismatch(batch, cursor.cursor) }
+}
+
+/** Nodes of a batch, which its rows name. */
+function nodesOf(call: ReadCall): string[] {
+  return [call.batch.sender, ...[...partsOf(call)].map(([origin]) => origin)]
 }
 
 /** Rows by their origin, in the order of their first row. */

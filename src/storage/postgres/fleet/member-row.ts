@@ -7,22 +7,30 @@ export type MemberRow = Omit<FleetMember, 'lastReport'> & {
   keyRevokedAtUs: number | null
 }
 
-/** Columns of a gateway, of `fleet_member AS m` and `api_key AS k`. */
-export const MEMBER_COLUMNS = `m.node_id AS "nodeId", m.name, m.profile, m.key_id AS "keyId",
+/** Columns of a gateway, of `fleet_member AS m`. */
+export const OF_MEMBER = `m.node_id AS "nodeId", m.name, m.profile, m.key_id AS "keyId",
   m.signing_key AS "signingKey", m.exchange_key AS "exchangeKey", m.state, m.joined_at_us AS "joinedAtUs",
   m.ended_at_us AS "endedAtUs", m.applied_digest AS "appliedDigest", m.tried_digest AS "triedDigest", m.outcome,
-  m.last_seen_us AS "lastSeenUs", m.last_report AS "lastReport", k.revoked_at_us AS "keyRevokedAtUs"`
+  m.last_seen_us AS "lastSeenUs", m.last_report AS "lastReport"`
+
+/** Columns of a gateway, of `fleet_member AS m` and `api_key AS k`. */
+export const MEMBER_COLUMNS = `${OF_MEMBER}, k.revoked_at_us AS "keyRevokedAtUs"`
 
 const SELECT = `SELECT ${MEMBER_COLUMNS} FROM fleet_member AS m JOIN api_key AS k USING (key_id)`
 
-/** Finds a gateway by its node or by its key. */
-export async function findMember(
-  rows: Rows,
-  column: 'm.node_id' | 'm.key_id',
-  value: string,
-): Promise<FleetMember | undefined> {
-  const row = await rows.get<MemberRow>(`${SELECT} WHERE ${column} = $1`, value)
+/** Finds a gateway by its node. */
+export async function findMember(rows: Rows, nodeId: string): Promise<FleetMember | undefined> {
+  const row = await rows.get<MemberRow>(`${SELECT} WHERE m.node_id = $1`, nodeId)
   return row === undefined ? undefined : toMember(row)
+}
+
+/** Finds gateways by their keys. @returns by key */
+export async function findMembers(
+  rows: Rows,
+  keyIds: readonly string[],
+): Promise<ReadonlyMap<string, FleetMember>> {
+  const found = await rows.all<MemberRow>(`${SELECT} WHERE m.key_id = ANY ($1::text[])`, [...keyIds])
+  return new Map(found.map((row) => [row.keyId, toMember(row)]))
 }
 
 /** Returns all gateways, by name. */

@@ -3,8 +3,9 @@ import type { FleetOverview } from '../../exchange/fleet-overview.js'
 import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresKeys } from '../access/keys.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
-import { joinMember } from './join.js'
-import { findMember, listMembers } from './member-row.js'
+import { readTogether } from '../connection/read-together.js'
+import { createJoining } from './join.js'
+import { findMember, findMembers, listMembers } from './member-row.js'
 import { createFleetOverview } from './overview.js'
 import { readReportFacts } from './report-facts.js'
 
@@ -12,11 +13,11 @@ import { readReportFacts } from './report-facts.js'
 const SLOT_US = 600_000_000
 const DAY_US = 86_400_000_000
 
-const OF_PROFILE = `SELECT m.node_id AS "nodeId", m.applied_digest AS "appliedDigest",
+const OF_PROFILES = `SELECT m.profile, m.node_id AS "nodeId", m.applied_digest AS "appliedDigest",
   m.tried_digest AS "triedDigest", m.outcome, m.last_seen_us AS "lastSeenUs", m.tried_at_us AS "triedAtUs",
   m.is_ready AS "isReady", m.release
   FROM fleet_member AS m JOIN api_key AS k USING (key_id)
-  WHERE m.profile = $1 AND m.state = 'member' AND k.revoked_at_us IS NULL`
+  WHERE m.profile = ANY ($1::text[]) AND m.state = 'member' AND k.revoked_at_us IS NULL`
 
 /** Members whose key an operator revoked count as revoked. */
 const SUMMARY = `SELECT
@@ -35,30 +36,35 @@ export function createFleetMembers(
   clock: TrustedClock,
   keys: PostgresKeys,
 ): FleetMembers & FleetOverview {
-  const find = (nodeId: string) => findMember(db.read, 'm.node_id', nodeId)
+  const find = (nodeId: string) => findMember(db.read, nodeId)
+  // while a version is tried, each report asks for all members
+  const ofProfiles = readTogether(async (profiles) => {
+    const found = await db.read.all<RolloutMember & { profile: string }>(OF_PROFILES, [...profiles])
+    return Map.groupBy(found, ({ profile }) => profile)
+  })
+  const ofKeys = readTogether((keyIds) => findMembers(db.read, keyIds))
   return {
     ...createFleetOverview(db.read),
-    join: (request) =>
-      db.write((rows, { isRepeat }) => joinMember(rows, { request, keys, nowUs: clock.nowUs(), isRepeat })),
+    join: createJoining(db, clock),
     find,
-    ofKey: (keyId) => findMember(db.read, 'm.key_id', keyId),
+    ofKey: ofKeys,
     async summary(silentBeforeUs) {
       const row = await db.read.get<FleetSummary>(SUMMARY, silentBeforeUs)
       // no test: counts are always one row
       return row ?? { member: 0, left: 0, revoked: 0, silent: 0, trouble: 0 }
     },
     list: () => listMembers(db.read),
-    ofProfile: (profile) => db.read.all<RolloutMember>(OF_PROFILE, profile),
+    ofProfile: async (profile) => (await ofProfiles(profile)) ?? [],
     end: (nodeId, to) =>
       db.write(async (rows) => {
         await lockMember(rows, nodeId)
-        const member = await findMember(rows, 'm.node_id', nodeId)
+        const member = await findMember(rows, nodeId)
         if (member === undefined) return undefined
         await keys.revokeNow(rows, member.keyId)
         const update = `UPDATE fleet_member SET state = $2, ended_at_us = coalesce(ended_at_us, $3) WHERE node_id = $1`
         // a gateway that was revoked stays so, also when it leaves
         if (member.state !== 'revoked') await rows.run(update, nodeId, to, clock.nowUs())
-        return await findMember(rows, 'm.node_id', nodeId)
+        return await findMember(rows, nodeId)
       }),
     async forget(nodeId) {
       const member = await find(nodeId)
@@ -87,6 +93,22 @@ async function lockMember(rows: Rows, nodeId: string): Promise<void> {
   await rows.run('SELECT 1 FROM fleet_member WHERE node_id = $1 FOR UPDATE', nodeId)
 }
 
+/**
+ * Notes a report and removes old ones; reports of a clock that was ahead go, too. The time of a version begins when its
+ * release runs, so the facts on the right are those of before.
+ */
+const NOTE_REPORT = `WITH noted AS (
+    UPDATE fleet_member SET
+      tried_at_us = CASE WHEN tried_digest IS NOT DISTINCT FROM $2 AND release IS NULL THEN tried_at_us ELSE $3 END,
+      tried_digest = $2, last_seen_us = $3, applied_digest = $4, outcome = $5, last_report = $6, is_ready = $7,
+      release = $8, has_rollback = $9, oldest_s = $10, clock_us = $11, has_finding = $12, lng = $13, lat = $14
+    WHERE node_id = $1 RETURNING node_id
+  ), gone AS (
+    DELETE FROM fleet_report WHERE node_id = $1 AND (slot <= $16 OR slot > $15)
+  )
+  INSERT INTO fleet_report (node_id, slot, at_us, body) SELECT node_id, $15, $3, $6 FROM noted
+    ON CONFLICT (node_id, slot) DO UPDATE SET at_us = excluded.at_us, body = excluded.body RETURNING slot`
+
 async function addReport(
   rows: Rows,
   nodeId: string,
@@ -95,25 +117,13 @@ async function addReport(
 ): Promise<void> {
   const text = JSON.stringify(report)
   const facts = readReportFacts(report, text)
-  const changed = await rows.run(
-    // the time of a version begins when its release runs, so the facts on the right are those of before
-    `UPDATE fleet_member SET
-       tried_at_us = CASE WHEN tried_digest IS NOT DISTINCT FROM $2 AND release IS NULL THEN tried_at_us ELSE $3 END,
-       tried_digest = $2, last_seen_us = $3, applied_digest = $4, outcome = $5, last_report = $6, is_ready = $7,
-       release = $8, has_rollback = $9, oldest_s = $10, clock_us = $11, has_finding = $12, lng = $13, lat = $14
-     WHERE node_id = $1`,
+  const slot = Math.floor(nowUs / SLOT_US)
+  const noted = await rows.all(
+    NOTE_REPORT,
     ...[nodeId, triedDigest, nowUs, appliedDigest, outcome, text],
     ...[facts.isReady, facts.release, facts.hasRollback, facts.oldestS, facts.clockUs, facts.hasFinding],
     ...facts.position,
+    ...[slot, slot - DAY_US / SLOT_US],
   )
-  if (changed === 0) throw new Error(`found no gateway ${nodeId} for its report, expected one`)
-  const slot = Math.floor(nowUs / SLOT_US)
-  await rows.run(
-    `INSERT INTO fleet_report (node_id, slot, at_us, body) VALUES ($1, $2, $3, $4)
-      ON CONFLICT (node_id, slot) DO UPDATE SET at_us = excluded.at_us, body = excluded.body`,
-    ...[nodeId, slot, nowUs, text],
-  )
-  // reports of a clock that was ahead go, too
-  const old = 'DELETE FROM fleet_report WHERE node_id = $1 AND (slot <= $2 OR slot > $3)'
-  await rows.run(old, nodeId, slot - DAY_US / SLOT_US, slot)
+  if (noted.length === 0) throw new Error(`found no gateway ${nodeId} for its report, expected one`)
 }

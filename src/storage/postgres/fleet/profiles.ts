@@ -1,6 +1,7 @@
 import type { FleetProfiles, ProfileVersion } from '../../exchange/fleet.js'
 import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
+import { readTogether } from '../connection/read-together.js'
 
 type Row = Omit<ProfileVersion, 'body'> & { body: string }
 
@@ -11,6 +12,20 @@ const SELECT = `SELECT name, version, digest, body, created_at_us AS "createdAtU
 export function createFleetProfiles(db: PostgresDb, clock: TrustedClock): FleetProfiles {
   const newest = (rows: Rows, name: string) =>
     one(rows, `${SELECT} WHERE name = $1 ORDER BY version DESC LIMIT 1`, name)
+  // each report and each join asks for the same ones
+  const newestOf = readTogether(async (names) => {
+    const found = await db.read.all<Row>(
+      `SELECT DISTINCT ON (name) * FROM (${SELECT} WHERE name = ANY ($1::text[])) AS p ORDER BY name, version DESC`,
+      [...names],
+    )
+    return new Map(found.map((row) => [row.name, toVersion(row)]))
+  })
+  const versionsOf = readTogether(async (names) => {
+    const found = await db.read.all<Row>(`${SELECT} WHERE name = ANY ($1::text[]) ORDER BY version DESC`, [
+      ...names,
+    ])
+    return Map.groupBy(found.map(toVersion), ({ name }) => name)
+  })
   return {
     add({ name, digest, body, createdBy }, base) {
       const createdAtUs = clock.nowUs() // one time for all attempts, by which a repeat knows its own row
@@ -34,20 +49,17 @@ export function createFleetProfiles(db: PostgresDb, clock: TrustedClock): FleetP
         return await newest(rows, name)
       })
     },
-    find: (name, version) =>
+    find: async (name, version) =>
       version === undefined
-        ? newest(db.read, name)
-        : one(db.read, `${SELECT} WHERE name = $1 AND version = $2`, name, version),
+        ? await newestOf(name)
+        : await one(db.read, `${SELECT} WHERE name = $1 AND version = $2`, name, version),
     async list() {
       const rows = await db.read.all<Row>(
         `${SELECT} AS p WHERE version = (SELECT max(version) FROM fleet_profile WHERE name = p.name) ORDER BY name`,
       )
       return rows.map(toVersion)
     },
-    async versions(name) {
-      const rows = await db.read.all<Row>(`${SELECT} WHERE name = $1 ORDER BY version DESC`, name)
-      return rows.map(toVersion)
-    },
+    versions: async (name) => (await versionsOf(name)) ?? [],
   }
 }
 

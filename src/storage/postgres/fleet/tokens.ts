@@ -1,6 +1,7 @@
 import type { JoinToken, JoinTokens } from '../../exchange/fleet.js'
 import type { PostgresKeys } from '../access/keys.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
+import { readTogether } from '../connection/read-together.js'
 import { writtenRow } from '../connection/written-row.js'
 
 const SELECT = `SELECT t.key_id AS "keyId", t.profile, t.max_uses AS "maxUses", t.uses,
@@ -27,7 +28,10 @@ export function createJoinTokens(db: PostgresDb, keys: PostgresKeys): JoinTokens
         )
         return writtenRow(await findToken(rows, key.keyId))
       }),
-    find: (keyId) => findToken(db.read, keyId),
+    find: readTogether(async (keyIds) => {
+      const found = await db.read.all<JoinToken>(`${SELECT} WHERE t.key_id = ANY ($1::text[])`, [...keyIds])
+      return new Map(found.map((token) => [token.keyId, token]))
+    }),
     list: () => db.read.all<JoinToken>(`${SELECT} ORDER BY k.created_at_us DESC, t.key_id`),
     revoke: (keyId) =>
       db.write(async (rows) => {

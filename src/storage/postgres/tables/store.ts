@@ -24,7 +24,7 @@ export function createTablesContext(
   db: PostgresDb,
   { writer, maxValueBytes = Number.POSITIVE_INFINITY }: { writer: string; maxValueBytes?: number },
 ): TablesContext {
-  return { db, catalog: createCatalog(), origins: createOrigins(db.read), writer, maxValueBytes }
+  return { db, catalog: createCatalog(), origins: createOrigins(db), writer, maxValueBytes }
 }
 
 /** Longest stretch of work between two turns of the event loop, ms. */

@@ -105,8 +105,10 @@ function join(state: StateDb, clock: TrustedClock, keys: SqliteKeys, request: Jo
   const old = find()
   if (old?.state === 'revoked') return { kind: 'revoked', member: old }
   if (old !== undefined && !hasSameKeys(old, request)) return { kind: 'other_keys', member: old }
-  if (old?.state === 'member' && old.profile === token.profile && hasSecret(state, old.keyId, request))
+  if (old?.state === 'member' && old.profile === token.profile && hasSecret(state, old.keyId, request)) {
+    notePeer(db, old, clock.nowUs())
     return { kind: 'repeated', member: old }
+  }
   if (token.uses >= token.maxUses) return { kind: 'used_up', token }
   tokens.count(token.keyId)
   if (old !== undefined) keys.revokeNow(old.keyId)
@@ -118,6 +120,11 @@ function join(state: StateDb, clock: TrustedClock, keys: SqliteKeys, request: Jo
        AND key_id IN (SELECT key_id FROM api_key WHERE revoked_at_us IS NOT NULL)`,
   ).run(Buffer.from(secretHash))
   keys.insert({ keyId, name: `gateway ${name}`.slice(0, 100), scopes, secretHash, expiresAtUs: null })
+  for (const table of request.tables)
+    statement(db, 'INSERT INTO key_table (key_id, data_name) VALUES (?, ?) ON CONFLICT DO NOTHING').run(
+      keyId,
+      table,
+    )
   // feeds of this node come with this key
   statement(db, 'INSERT INTO key_node (key_id, node_id) VALUES (?, ?)').run(keyId, nodeId)
   statement(
@@ -127,7 +134,27 @@ function join(state: StateDb, clock: TrustedClock, keys: SqliteKeys, request: Jo
      ON CONFLICT DO UPDATE SET name = excluded.name, profile = excluded.profile, key_id = excluded.key_id,
        state = 'member', joined_at_us = excluded.joined_at_us, ended_at_us = NULL`,
   ).run(nodeId, name, token.profile, keyId, request.signingKey, request.exchangeKey, clock.nowUs())
-  return { kind: 'joined', member: writtenRow(find()) }
+  const member = writtenRow(find())
+  notePeer(db, member, clock.nowUs())
+  return { kind: 'joined', member }
+}
+
+/** Notes the public keys of a member. A name that is taken gets the beginning of the node id. */
+function notePeer(
+  db: StateDb['db'],
+  { nodeId, name, signingKey, exchangeKey }: FleetMember,
+  nowUs: number,
+): void {
+  const keys = [signingKey, exchangeKey].map((key) => Buffer.from(key, 'base64url'))
+  const replaced = 'DELETE FROM node_peer WHERE node_id = ? AND (signing_key <> ? OR exchange_key <> ?)'
+  statement(db, replaced).run(nodeId, ...keys)
+  const add = statement(
+    db,
+    `INSERT INTO node_peer (node_id, name, signing_key, exchange_key, relay, added_at_us)
+       VALUES (?, ?, ?, ?, 0, ?) ON CONFLICT DO NOTHING`,
+  )
+  const { changes } = add.run(nodeId, name, ...keys, nowUs)
+  if (changes === 0) add.run(nodeId, `${name.slice(0, 50)}-${nodeId.slice(0, 8)}`, ...keys, nowUs)
 }
 
 function hasSameKeys(member: FleetMember, { signingKey, exchangeKey }: JoinRequest): boolean {

@@ -57,13 +57,13 @@ t.test('faults: callers get an error with a time to wait, and nothing of the ser
     ['25006', 'DATABASE_UNAVAILABLE', 5],
     [NOT_REPLICATED, 'DATABASE_UNAVAILABLE', 5],
     ['40001', 'BUSY', 1],
-    ['53300', 'BUSY', 1],
+    ['53300', 'BUSY', 7],
     ['53100', 'DISK_FULL', 60],
     ['57014', 'TIME_LIMIT', 1],
   ] as const
   for (const [code, name, waitS] of names) {
     const cause = faultOf(code, 'db1:5432: password of INSERT')
-    const error = toDatabaseError(cause)
+    const error = toDatabaseError(cause, () => 0.5)
     if (!isAppError(error)) throw new Error(`found ${error}, expected an AppError`)
     t.equal(error.errorName, name, code)
     t.equal(retryAfterS(error), waitS, code)
@@ -74,6 +74,17 @@ t.test('faults: callers get an error with a time to wait, and nothing of the ser
 
 t.test('faults: what a repeat does not change passes as it is', async (t) => {
   for (const error of [withCode('23505'), new AppError('TOO_MANY_SESSIONS'), new Error('x')]) {
-    t.equal(toDatabaseError(error), error)
+    t.equal(
+      toDatabaseError(error, () => 0.5),
+      error,
+    )
   }
+})
+
+t.test('faults: callers that found no connection at one time return one by one', async (t) => {
+  const waitS = (random: number) => {
+    const error = toDatabaseError(withCode('53300'), () => random)
+    return isAppError(error) ? retryAfterS(error) : undefined
+  }
+  t.same([0, 0.25, 1].map(waitS), [2, 5, 12])
 })

@@ -6,6 +6,7 @@ import { createFeedInbox } from '../../../../src/storage/postgres/feeds/inbox.js
 import { createTableDigests } from '../../../../src/storage/postgres/feeds/table-digests.js'
 import { changedAfterSql, ORIGIN_SQL } from '../../../../src/storage/postgres/tables/changed-sql.js'
 import { sqlTypeOf } from '../../../../src/storage/postgres/tables/ddl.js'
+import { createOrigins } from '../../../../src/storage/postgres/tables/origins.js'
 import { createTableStore, createTablesContext } from '../../../../src/storage/postgres/tables/store.js'
 import { readValues } from '../../../../src/storage/postgres/tables/stored-values.js'
 import {
@@ -63,6 +64,52 @@ t.test('inbox on PostgreSQL', { skip }, async (t) => {
     t.equal(taken.filter(({ status }) => status === 'fulfilled').length, 1)
     t.equal((await b.rows(table)).length, 2)
     t.match(await b.inbox.find(VAN, 'feed'), { cursor: 2 })
+  })
+
+  await t.test('feeds that are opened at once share transactions, and each has its answer', async (t) => {
+    const state = await states(t)
+    const [a, b] = [worldOf(state), worldOf(await state.another())]
+    const table = await registerItems(a)
+    await a.inbox.open({ ...STATE, feed: 'old', epoch: 5 }, table, { start: 3 })
+    const xid = 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS "xid"'
+    const before = await state.db.read.get<{ xid: number }>(xid)
+    const opened = Array.from({ length: 200 }, (_, n) =>
+      (n % 2 === 0 ? a : b).inbox.open({ ...STATE, feed: `feed-${n}` }, table, { start: n }),
+    )
+    const stale = rejectsWith(t, a.inbox.open({ ...STATE, feed: 'old' }, table, { start: 0 }), 'STALE_EPOCH')
+    const twice = [1, 2].map(() => b.inbox.open({ ...STATE, feed: 'twice' }, table, { start: 7 }))
+    t.same(
+      await Promise.all(opened),
+      opened.map((_, n) => n),
+    )
+    await stale
+    t.same(await Promise.all(twice), [7, 7])
+    const after = await state.db.read.get<{ xid: number }>(xid)
+    t.ok((after?.xid ?? 0) - (before?.xid ?? 0) < 20)
+    t.match(await b.inbox.find(VAN, 'old'), { cursor: 3, epoch: 5 }, 'the refused one is as it was')
+    t.match(await a.inbox.find(VAN, 'feed-150'), { cursor: 150 })
+  })
+
+  await t.test('nodes that a rolled back transaction has named are named again', async (t) => {
+    const { db } = await states(t)
+    const origins = createOrigins(db)
+    const node = randomUUID()
+    const ids: number[] = []
+    const failed = db.write(async (rows) => {
+      ids.push(await origins.keep(rows, node), await origins.keep(rows, node))
+      throw new Error('rolled back')
+    })
+    await t.rejects(failed, /rolled back/)
+    t.equal(ids[0], ids[1])
+    const stored = async () =>
+      (await db.read.get<{ id: number }>('SELECT origin_id AS id FROM row_origin WHERE node_id = $1', node))
+        ?.id
+    t.equal(await stored(), undefined)
+    await origins.prepare([node, node, ''])
+    const id = await stored()
+    t.type(id, 'number')
+    t.equal(await db.write((rows) => origins.keep(rows, node)), id)
+    t.equal(await db.write((rows) => createOrigins(db).keep(rows, node)), id)
   })
 
   await t.test('a feed that another process opened for another table goes there', async (t) => {

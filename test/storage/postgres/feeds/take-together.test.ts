@@ -15,7 +15,10 @@ t.test('taking: rows are read for the group that is stored and the next one; oth
   const stored: (() => void)[] = []
   // a database whose transactions end when the test says so
   const write = () => new Promise((resolve) => stored.push(() => resolve(Array(2).fill({ written: ROWS }))))
-  const taking = createTaking({ db: { write } } as unknown as TablesContext)
+  const taking = createTaking({
+    db: { write },
+    origins: { prepare: async () => undefined },
+  } as unknown as TablesContext)
   let read = 0
   const rowsOf = (feed: number): Iterable<ReceivedRow> => ({
     *[Symbol.iterator]() {

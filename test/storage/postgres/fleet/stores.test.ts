@@ -33,6 +33,54 @@ t.test('a fleet on PostgreSQL', { skip }, async (t) => {
     t.equal((await a.fleetMembers.list()).length, 5)
   })
 
+  await t.test(
+    'members: of two processes with a token for one gateway, exactly one takes one in',
+    async (t) => {
+      const a = await open(t)
+      const b = await a.another()
+      await a.fleetProfiles.add({ name: 'field', digest: 'd', body: {}, createdBy: null }, 0)
+      for (let round = 0; round < 20; round++) {
+        const { keyId } = await makeToken(a, 'field', 1)
+        const joins = [a, b].map(({ fleetMembers }) => fleetMembers.join(request(keyId, randomUUID())))
+        const kinds = (await Promise.all(joins)).map(({ kind }) => kind)
+        t.same(kinds.sort(), ['joined', 'used_up'])
+        t.match(await b.fleetTokens.find(keyId), { uses: 1 })
+      }
+      t.equal((await a.fleetMembers.list()).length, 20)
+    },
+  )
+
+  await t.test('members: many that join at once need few transactions', async (t) => {
+    const state = await open(t)
+    await state.fleetProfiles.add({ name: 'field', digest: 'd', body: {}, createdBy: null }, 0)
+    const { keyId } = await makeToken(state, 'field', 1000)
+    const xid = 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS "xid"'
+    const before = await state.db.read.get<{ xid: number }>(xid)
+    const joins = Array.from({ length: 150 }, () => state.fleetMembers.join(request(keyId, randomUUID())))
+    const outcomes = await Promise.all(joins)
+    t.equal(outcomes.filter(({ kind }) => kind === 'joined').length, 150)
+    const after = await state.db.read.get<{ xid: number }>(xid)
+    t.ok((after?.xid ?? 0) - (before?.xid ?? 0) < 10)
+    t.match(await state.fleetTokens.find(keyId), { uses: 150 })
+  })
+
+  await t.test('members: one that joins again while another secret is taken changes no other', async (t) => {
+    const state = await open(t)
+    await state.fleetProfiles.add({ name: 'field', digest: 'd', body: {}, createdBy: null }, 0)
+    const { keyId } = await makeToken(state, 'field', 10)
+    const [van, thief, fine] = [randomUUID(), randomUUID(), randomUUID()]
+    const first = request(keyId, van)
+    await state.fleetMembers.join(first)
+    // the secret of another gateway fails alone: those that wait beside it join
+    const outcomes = await Promise.allSettled([
+      state.fleetMembers.join(request(keyId, thief, { secretHash: first.secretHash })),
+      state.fleetMembers.join(request(keyId, fine)),
+    ])
+    t.match(outcomes, [{ status: 'rejected' }, { status: 'fulfilled', value: { kind: 'joined' } }])
+    t.match(await state.fleetTokens.find(keyId), { uses: 2 })
+    t.equal(await state.fleetMembers.find(thief), undefined)
+  })
+
   await t.test('members: a report with what PostgreSQL refuses in JSON is kept as it came', async (t) => {
     const state = await open(t)
     await state.fleetProfiles.add({ name: 'field', digest: 'd', body: {}, createdBy: null }, 0)
