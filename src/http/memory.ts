@@ -60,9 +60,9 @@ export async function takeGrowing(
   return {
     async hold(wanted) {
       if (wanted <= bytes) return giveBack()
-      // in steps: each waits behind the other requests of the key
-      const missing = Math.ceil((wanted - heldBytes) / STREAM_BYTES) * STREAM_BYTES
-      if (missing <= 0) return
+      if (wanted <= heldBytes) return
+      // in growing steps: each waits behind the other requests of the key, and a small body holds no more than it needs
+      const missing = Math.max(wanted - heldBytes, Math.min(heldBytes, STREAM_BYTES))
       more.push(await takeStream(c, deps, caller, missing))
       heldBytes += missing
     },

@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { createByteBudget } from '../../src/http/byte-budget.js'
+import type { HttpContext } from '../../src/http/env.js'
+import { takeGrowing } from '../../src/http/memory.js'
 import { openRaw, postHead, type RawSocket } from '../support/raw-http.js'
 import { type KeyPair, pairHeaders, startGateway } from '../support/start-gateway.js'
 
@@ -119,5 +122,38 @@ t.test(
     for (const socket of crowd) socket.destroy()
     while ((await metric('fieldgate_bytes_in_flight')) > 0) await sleep(20)
     t.equal(await metric('fieldgate_requests_waiting'), 0)
+  },
+)
+
+t.test(
+  'memory: small bodies that grow hold what they need, and a large one grows in few steps',
+  async (t) => {
+    const budget = createByteBudget({ totalBytes: 8 * MIB, maxWaitingPerOwner: 1, maxWaiting: 1, waitMs: 1 })
+    const never = new AbortController().signal
+    const c = { req: { raw: { signal: never } } } as unknown as HttpContext // what a wait reads of it
+    const take = (keyId: string, bytes: number) =>
+      takeGrowing(c, { budget, stopSignal: never }, { keyId }, bytes)
+    const shares = await Promise.all(
+      Array.from({ length: 1000 }, async (_, n) => {
+        const share = await take(`key ${n}`, 700)
+        await share.hold(5000)
+        await share.hold(5000)
+        return share
+      }),
+    )
+    t.equal(budget.facts().usedBytes, 1000 * 5000)
+    for (const share of shares) share.release()
+    t.equal(budget.facts().usedBytes, 0)
+    const large = await take('large', 1000)
+    const held = new Set<number>()
+    for (let wanted = 1000; wanted < 2 * MIB; wanted += 1000) {
+      await large.hold(wanted)
+      held.add(budget.facts().usedBytes)
+      t.ok(budget.facts().usedBytes >= wanted)
+    }
+    t.ok(held.size < 15)
+    await large.hold(1000)
+    t.equal(budget.facts().usedBytes, 1000, 'it gives back what it needs no more')
+    large.release()
   },
 )

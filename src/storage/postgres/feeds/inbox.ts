@@ -17,9 +17,7 @@ export function createFeedInbox(context: TablesContext): FeedInbox {
   const tables = new Map<string, LoaderTable>()
   const tableOf = async (row: CursorRow): Promise<LoaderTable | undefined> => {
     const key = feedKey(row)
-    const known = tables.get(key)
-    const isSame = known?.tableId === row.tableId
-    const table = isSame ? await catalog.recent(db.read, known) : await catalog.findById(db.read, row.tableId)
+    const table = await catalog.recentById(db.read, row.tableId)
     tables.delete(key)
     if (table !== undefined) tables.set(key, table)
     const [oldest] = tables.keys()

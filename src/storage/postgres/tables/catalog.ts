@@ -28,6 +28,8 @@ export interface Catalog {
    * is now.
    */
   recent(rows: Rows, table: TableRef): Promise<LoaderTable | undefined>
+  /** The same for an id. */
+  recentById(rows: Rows, tableId: number): Promise<LoaderTable | undefined>
   /** Returns a definition that was read before, maybe with fewer columns than the table has by now. */
   known(table: TableRef): LoaderTable | undefined
   forget(table: TableRef): void
@@ -49,6 +51,11 @@ export function createCatalog(nowMs = () => performance.now()): Catalog {
     const row = await rows.get<CatalogRow>(`${SELECT} WHERE table_id = $1`, tableId)
     return row === undefined ? undefined : cached(row)
   }
+  const recentById = async (rows: Rows, tableId: number) => {
+    const known = cache.get(tableId)
+    const isRecent = known !== undefined && nowMs() - known.readAtMs < RECENT_MS
+    return isRecent ? known.table : await findById(rows, tableId)
+  }
   const isNamed = (table: LoaderTable | undefined, { dataName }: TableRef) =>
     table?.dataName === dataName ? table : undefined
   return {
@@ -59,11 +66,8 @@ export function createCatalog(nowMs = () => performance.now()): Catalog {
       return row === undefined ? undefined : cached(row)
     },
     findById,
-    async recent(rows, ref) {
-      const known = cache.get(ref.tableId)
-      const isRecent = known !== undefined && nowMs() - known.readAtMs < RECENT_MS
-      return isNamed(isRecent ? known.table : await findById(rows, ref.tableId), ref)
-    },
+    recent: async (rows, ref) => isNamed(await recentById(rows, ref.tableId), ref),
+    recentById,
     list: async (rows) => (await rows.all<CatalogRow>(`${SELECT} ORDER BY data_name`)).map(cached),
     known: (ref) => isNamed(cache.get(ref.tableId)?.table, ref),
     forget: ({ tableId }) => void cache.delete(tableId),
