@@ -149,7 +149,7 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
       try {
         return await pool.lend((connection) => runAlone(connection, text, { limits, statementMs }))
       } catch (error) {
-        throw toDatabaseError(error)
+        throw toDatabaseError(error, options.random)
       }
     },
     async close() {
