@@ -34,32 +34,46 @@ interface LoopDelay {
   stop(): void
 }
 
+type Histogram = Pick<
+  ReturnType<typeof monitorEventLoopDelay>,
+  'enable' | 'disable' | 'reset' | 'percentile' | 'max'
+>
+
+/** What the delay is measured with. */
+export interface LoopProbe {
+  /** a histogram that has not begun */
+  monitor(): Histogram
+  /** share of the time since the last call that the loop worked */
+  busyShare(): number
+}
+
+/** Quantile → delay, s. */
+type Delays = Record<'0.5' | '0.99' | '1', number>
+
+const NO_DELAY: Delays = { '0.5': 0, '0.99': 0, '1': 0 }
+
 /**
  * Starts to measure how late timers of the main thread fire. It stops while the loop is idle, when nothing is late, and begins
- * again within 5 s of work.
+ * again within 5 s of work. Of several stretches of work between two readings the longest delays count.
  */
-export function createLoopDelay(): LoopDelay {
-  const histogram = monitorEventLoopDelay({ resolution: LOOP_PERIOD_MS })
-  histogram.enable()
-  let before = performance.eventLoopUtilization()
+export function createLoopDelay(probe: LoopProbe = nodeProbe()): LoopDelay {
+  let kept = NO_DELAY
+  let running: Histogram | undefined = started(probe)
   const look = () => {
-    const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, before)
-    before = now
-    if (utilization > BUSY_SHARE) histogram.enable()
-    else histogram.disable()
+    if (probe.busyShare() > BUSY_SHARE) running ??= started(probe)
+    else if (running !== undefined) {
+      kept = longer(kept, delaysOf(running))
+      running.disable()
+      // one that goes on would count the idle time as one delay
+      running = undefined
+    }
   }
   const timer = setInterval(look, LOOK_MS).unref()
   return {
     families() {
-      // the histogram holds whole periods from beat to beat
-      const seconds = (ns: number) => Math.max(0, ns / 1e9 - LOOP_PERIOD_MS / 1000)
-      const values = {
-        '0.5': seconds(histogram.percentile(50)),
-        '0.99': seconds(histogram.percentile(99)),
-        '1': seconds(histogram.max),
-      }
-      histogram.reset()
+      const values = running === undefined ? kept : longer(kept, delaysOf(running))
+      kept = NO_DELAY
+      running?.reset()
       const facts = {
         name: 'fieldgate_event_loop_delay_seconds',
         help: 'Delay of the main thread since the last scrape',
@@ -69,7 +83,44 @@ export function createLoopDelay(): LoopDelay {
     },
     stop() {
       clearInterval(timer)
-      histogram.disable()
+      running?.disable()
     },
+  }
+}
+
+function nodeProbe(): LoopProbe {
+  let before = performance.eventLoopUtilization()
+  return {
+    monitor: () => monitorEventLoopDelay({ resolution: LOOP_PERIOD_MS }),
+    busyShare() {
+      const now = performance.eventLoopUtilization()
+      const { utilization } = performance.eventLoopUtilization(now, before)
+      before = now
+      return utilization
+    },
+  }
+}
+
+function started(probe: LoopProbe): Histogram {
+  const histogram = probe.monitor()
+  histogram.enable()
+  return histogram
+}
+
+/** The histogram holds whole periods from beat to beat. */
+function delaysOf(histogram: Histogram): Delays {
+  const seconds = (ns: number) => Math.max(0, ns / 1e9 - LOOP_PERIOD_MS / 1000)
+  return {
+    '0.5': seconds(histogram.percentile(50)),
+    '0.99': seconds(histogram.percentile(99)),
+    '1': seconds(histogram.max),
+  }
+}
+
+function longer(a: Delays, b: Delays): Delays {
+  return {
+    '0.5': Math.max(a['0.5'], b['0.5']),
+    '0.99': Math.max(a['0.99'], b['0.99']),
+    '1': Math.max(a['1'], b['1']),
   }
 }
