@@ -15,7 +15,7 @@ interface ChartParts {
 
 const [WIDTH, HEIGHT] = [320, 130]
 /** Room for the labels of the axes. */
-const [LEFT, TOP, RIGHT, BOTTOM] = [62, 8, 8, 20]
+const [LEFT, TOP, RIGHT, BOTTOM] = [74, 8, 8, 20]
 /** Time without a sample that interrupts the line, ms. */
 const GAP_MS = 200_000
 
