@@ -17,6 +17,8 @@ export interface Rounds {
   run(signal: AbortSignal): Promise<{ removed: number; hasFiles: boolean }>
   /** Returns the state of the last pass over a table; undefined before the first one. */
   stateOf(tableId: number): PassState | undefined
+  /** Returns the states of the last round, by table. */
+  states(): ReadonlyMap<number, PassState>
 }
 
 const LEAST_PAUSE_MS = 10
@@ -46,6 +48,7 @@ export function createRounds(deps: RoundDeps): Rounds {
       }
     },
     stateOf: (tableId) => states.get(tableId),
+    states: () => states,
   }
 }
 

@@ -29,6 +29,7 @@ import { isWithinWindows } from '../../sync/windows.js'
 import type { LoaderServices } from '../rows/tables.js'
 import { openFeedSums, pauseFor } from './feed-sums.js'
 import type { ModelServices } from './models.js'
+import { createTurnstile } from './turnstile.js'
 
 interface FeedServicesOptions {
   readonly config: Config
@@ -177,16 +178,6 @@ function openWaiting(
     changeCount: () => identity.changeCount(),
     pollMs: sync.batchWaitS * 1000,
   })
-}
-
-/** Creates a function that runs one work after the other. */
-function createTurnstile(): FetchDeps['oneAtATime'] {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const next = last.then(work)
-    last = next.catch(() => undefined) // a failure concerns its own caller only
-    return next
-  }
 }
 
 /** Longest time for which a question waits for its rows to be counted, ms: most clients wait for 30 s. */

@@ -73,7 +73,8 @@ export function startLeaderTasks({ leases, log, tasks, wait = waitFor }: LeaderD
       try {
         await lead(task)
       } catch (error) {
-        log.warn({ err: error, task: task.name }, 'a task of the hub failed')
+        // a task that is ended in its middle has not failed
+        if (!signal.aborted) log.warn({ err: error, task: task.name }, 'a task of the hub failed')
       }
       await wait(task.everyMs * LOOK_SHARE, signal)
     }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { CallContext } from '../../api/context.js'
 import type { AuthStores } from '../../auth/authenticate.js'
 import { parseOffset } from '../../datetime.js'
+import { messageOf } from '../../errors.js'
 import { createDiskSpace, type DiskSpace } from '../../files/disk-space.js'
 import { sweepFiles } from '../../fleet/hub/files.js'
 import type { PartState } from '../../http/health-routes.js'
@@ -10,6 +11,7 @@ import type { Keyring } from '../../storage/keyring.js'
 import { createAllowanceRows } from '../../storage/postgres/access/allowances.js'
 import type { PostgresDb } from '../../storage/postgres/connection/database.js'
 import type { WriteHints } from '../../storage/postgres/connection/write-hints.js'
+import { createFeedIdentity } from '../../storage/postgres/feeds/identity.js'
 import { createByteLease } from '../../storage/postgres/leases/byte-lease.js'
 import { createFence, type Fence } from '../../storage/postgres/leases/fence.js'
 import { createLeases } from '../../storage/postgres/leases/lease.js'
@@ -115,10 +117,12 @@ function openParts(options: PartsOptions): HubServices {
     leases: createLeases(fence, { holder: randomUUID(), lastsMs: LEASE_MS }),
     log,
     tasks: [
-      { name: 'sweep of files', everyMs: SWEEP_MS, run: () => sweepFiles(files) },
+      {
+        name: 'sweep of files and datasets',
+        everyMs: SWEEP_MS,
+        run: () => inTurn([() => sweepFiles(files), () => loading.loader.sweepFiles(), datasets.sweep]),
+      },
       { name: 'sweep of models', everyMs: config.modelStore.sweepMinutes * 60_000, run: models.sweep },
-      { name: 'sweep of files of rows', everyMs: SWEEP_MS, run: () => loading.loader.sweepFiles() },
-      { name: 'sweep of datasets', everyMs: SWEEP_MS, run: datasets.sweep },
       { name: 'sweep of allowances', everyMs: ALLOWANCE_SWEEP_MS, run: allowances.sweep },
       ...retention.tasks,
     ],
@@ -194,10 +198,29 @@ function openRooms(
     files: objects.store('files'),
     nowUs: () => state.clock.nowUs(),
   })
-  const retention = openHubRetention({ log, db, state, loading, hints })
-  const feeds = openHubFeeds({ ...options, loading })
+  const identity = createFeedIdentity(db, (error) =>
+    log.debug({ err: error }, 'changes of the database could not be counted'),
+  )
+  const retention = openHubRetention({ log, db, state, loading, hints, identity })
+  const feeds = openHubFeeds({ ...options, loading, identity })
   const search = openHubSearch(options, loading.context)
   return { models, files, loading, retention, feeds, search, fleet: openFleetRooms(state, files, nodeId) }
+}
+
+/**
+ * Runs sweeps one after the other: each holds the lease under which bytes are removed, and one that finds it taken does nothing.
+ *
+ * @throws what one of them throws, after all
+ */
+async function inTurn(sweeps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const faults: unknown[] = []
+  for (const sweep of sweeps)
+    try {
+      await sweep()
+    } catch (error) {
+      faults.push(error)
+    }
+  if (faults.length > 0) throw new AggregateError(faults, faults.map(messageOf).join('; '))
 }
 
 /** Time of a lease without a renewal, ms. */

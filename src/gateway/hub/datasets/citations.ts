@@ -7,6 +7,7 @@ import type { CitationCopies } from '../../../storage/exchange/citation-copies.j
 import { readTogether } from '../../../storage/postgres/connection/read-together.js'
 import type { CitationObject, CitationObjects } from '../../../storage/postgres/feeds/citation-objects.js'
 import type { SweepLease } from '../../../storage/work/sweep-lease.js'
+import { createTurnstile } from '../../exchange/turnstile.js'
 import type { createArrivingCopies } from './arriving.js'
 import { packCitation, unpackCitation } from './citation-object.js'
 
@@ -61,6 +62,8 @@ export function shareCitations(
   const here = new Set(archived)
   const receiver = receiverHere(options)
   let [last, isStopping] = [0, false]
+  // what takes writes to the database of this process
+  const oneAtATime = createTurnstile()
   const take = async ({ origin, longForm, sha256 }: Omit<CitationObject, 'seq'>) => {
     if (here.has(longForm)) return
     await own.abandon({ origin, longForm }) // of an attempt that failed
@@ -70,7 +73,7 @@ export function shareCitations(
     await unpackCitation({ receiver, readOffer }, found)
     here.add(longForm)
   }
-  const refreshTogether = readTogether(async () => {
+  const takeNew = async () => {
     for (const object of await rows.after(last)) {
       if (isStopping) break
       try {
@@ -82,7 +85,8 @@ export function shareCitations(
       last = object.seq
     }
     return new Map<string, never>()
-  })
+  }
+  const refreshTogether = readTogether(() => oneAtATime(takeNew))
   const refresh = async () => void (await refreshTogether(''))
   // a start does not wait for what the first read would wait for
   const first = refresh().catch((error: unknown) =>
@@ -105,7 +109,7 @@ export function shareCitations(
     }
     arriving.drop(longForm)
     await refresh()
-    await take(object) // the object was there before, and damaged
+    await oneAtATime(() => take(object)) // the object was there before, and damaged
   }
   return {
     refresh,

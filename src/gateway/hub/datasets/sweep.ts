@@ -27,17 +27,18 @@ const MAX_SHARE = 0.1
  */
 export async function sweepDatasets(deps: DatasetSweepDeps): Promise<void> {
   const { bytes, lease, log, nowMs } = deps
+  const old: string[] = []
+  let total = 0
+  for await (const { sha256, putAtMs } of bytes.listAged()) {
+    total++
+    if (putAtMs <= nowMs() - SAFE_AGE_MS) old.push(sha256)
+  }
+  // mostly there is nothing to remove, and no writer has to wait
+  if ((await unnamedOf(old, deps)).length === 0) return
   const removal = await lease.remove()
   if (removal === undefined) return
   try {
-    const named = new Set<string>()
-    for await (const page of namedObjects(deps)) for (const { sha256 } of page) named.add(sha256)
-    const unnamed: string[] = []
-    let total = 0
-    for await (const { sha256, putAtMs } of bytes.listAged()) {
-      total++
-      if (!named.has(sha256) && putAtMs <= nowMs() - SAFE_AGE_MS) unnamed.push(sha256)
-    }
+    const unnamed = await unnamedOf(old, deps)
     if (unnamed.length > Math.max(FEW, total * MAX_SHARE)) {
       log.warn(
         { held: unnamed.length },
@@ -54,4 +55,10 @@ export async function sweepDatasets(deps: DatasetSweepDeps): Promise<void> {
   } finally {
     await removal.release()
   }
+}
+
+async function unnamedOf(digests: readonly string[], deps: NamedObjectsDeps): Promise<string[]> {
+  const named = new Set<string>()
+  for await (const page of namedObjects(deps)) for (const { sha256 } of page) named.add(sha256)
+  return digests.filter((sha256) => !named.has(sha256))
 }

@@ -3,7 +3,7 @@ import { messageOf } from '../../../errors.js'
 import { type BlobStore, digestOf } from '../../../files/blob-store.js'
 import type { NamedBytes, NamedKind } from './named-kinds.js'
 
-interface CompareOptions {
+export interface CompareOptions {
   /** false: sizes are compared alone, which reads no bytes */
   readonly readsBytes: boolean
   /** wall clock, ms */

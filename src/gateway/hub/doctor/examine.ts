@@ -10,17 +10,12 @@ import type { PostgresState } from '../../../storage/postgres/state.js'
 import { type HubObjects, openHubDatabase, openHubObjects } from '../engines/connect.js'
 import { requireOwnBucket } from '../engines/owner.js'
 import { openHubState } from '../engines/state.js'
-import { compareKind } from './compare-kind.js'
+import { type CompareOptions, compareKind } from './compare-kind.js'
 import { namedKinds } from './named-kinds.js'
 
-interface ExamineOptions {
+interface ExamineOptions extends CompareOptions {
   readonly config: Config
   readonly layout: DataLayout
-  /** false: sizes are compared alone, which reads no bytes */
-  readonly readsBytes: boolean
-  /** wall clock, ms */
-  nowMs(): number
-  onProgress(what: string): void
 }
 
 /** Oldest PostgreSQL that a hub works with: 15.0 as its server tells it. */

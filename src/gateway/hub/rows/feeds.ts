@@ -8,11 +8,9 @@ import { createFeedReceiver, type FeedReceiver } from '../../../feeds/receive/re
 import { createSumsAnswerer } from '../../../feeds/receive/sums.js'
 import type { DiskSpace } from '../../../files/disk-space.js'
 import type { Log } from '../../../log.js'
-import type { FeedInbox } from '../../../storage/exchange/feeds.js'
-import type { PostgresDb } from '../../../storage/postgres/connection/database.js'
+import type { FeedIdentity, FeedInbox } from '../../../storage/exchange/feeds.js'
 import { readTogether } from '../../../storage/postgres/connection/read-together.js'
 import type { WriteHints } from '../../../storage/postgres/connection/write-hints.js'
-import { createFeedIdentity } from '../../../storage/postgres/feeds/identity.js'
 import { createFeedInbox } from '../../../storage/postgres/feeds/inbox.js'
 import { createTableDigests } from '../../../storage/postgres/feeds/table-digests.js'
 import type { PostgresState } from '../../../storage/postgres/state.js'
@@ -25,11 +23,11 @@ import type { HubTables } from './tables.js'
 interface HubFeedsOptions {
   readonly config: Config
   readonly log: Log
-  readonly db: PostgresDb
   readonly state: PostgresState
   readonly loading: HubTables
   /** of writes of rows, between the processes of the hub */
   readonly hints: Pick<WriteHints, 'watch' | 'tell'>
+  readonly identity: FeedIdentity
   readonly disk: DiskSpace
   readonly nodeId: string
   readonly datasets: Pick<HubDatasets, 'copies'>
@@ -51,7 +49,7 @@ const SUMS_MS = 15_000
 
 /** Opens the receiver and the giver of feeds. */
 export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
-  const { config, log, db, state, loading, disk, nodeId, hints, timeZoneMin } = options
+  const { config, log, state, loading, disk, nodeId, hints, identity, timeZoneMin } = options
   const { tables, loader } = loading
   const again = async () => Promise.reject(notOnHub('rows that are sent once more'))
   const changes = { ...loading.changes, ofDays: again, countOfDays: again }
@@ -60,9 +58,6 @@ export function openHubFeeds(options: HubFeedsOptions): HubFeeds {
     const found = await Promise.all(names.map(async (name) => [name, await tables.find(name)] as const))
     return new Map(found.flatMap(([name, table]) => (table === undefined ? [] : [[name, table] as const])))
   })
-  const onFault = (error: unknown) =>
-    log.debug({ err: error }, 'changes of the database could not be counted')
-  const identity = createFeedIdentity(db, onFault)
   const digests = createTableDigests(loading.context)
   const { feedSenders: senders, askedFeeds: asked, feedResends: resends, clock } = state
   const { valueBytes } = config.limits

@@ -3,13 +3,12 @@ import type { Log } from '../../../log.js'
 import type { Pace } from '../../../retention/pass.js'
 import { createRounds } from '../../../retention/rounds.js'
 import { sentRowsOf } from '../../../retention/sent-rows.js'
+import type { FeedIdentity } from '../../../storage/exchange/feeds.js'
 import type { PostgresDb } from '../../../storage/postgres/connection/database.js'
 import type { WriteHints } from '../../../storage/postgres/connection/write-hints.js'
-import { createFeedIdentity } from '../../../storage/postgres/feeds/identity.js'
 import { prepareTables } from '../../../storage/postgres/retention/age-index.js'
 import { createPassStates, type PassStates } from '../../../storage/postgres/retention/pass-states.js'
 import type { PostgresState } from '../../../storage/postgres/state.js'
-import type { PassState } from '../../../storage/retention.js'
 import { createRetention } from '../../../tables/retention.js'
 import { pauseFor } from '../../exchange/feed-sums.js'
 import type { LeaderTask } from '../leader.js'
@@ -20,6 +19,7 @@ interface HubRetentionOptions {
   readonly state: PostgresState
   readonly loading: Pick<HubTables, 'context' | 'loader' | 'rules'>
   readonly hints: Pick<WriteHints, 'tell'>
+  readonly identity: FeedIdentity
   readonly log: Log
 }
 
@@ -42,14 +42,16 @@ const ROUND_MS = 30_000
 const PREPARE_MS = 60_000
 
 /** Opens the rules of tables, and the removal of their old rows, which the process with the task does. */
-export function openHubRetention({ db, state, loading, hints, log }: HubRetentionOptions): HubRetention {
+export function openHubRetention({
+  db,
+  state,
+  loading,
+  hints,
+  identity,
+  log,
+}: HubRetentionOptions): HubRetention {
   const { context, loader, rules } = loading
-  const onFault = (error: unknown) =>
-    log.debug({ err: error }, 'changes of the database could not be counted')
-  const sending = {
-    ...{ feeds: state.feeds, asked: state.askedFeeds, resends: state.feedResends },
-    identity: createFeedIdentity(db, onFault),
-  }
+  const sending = { feeds: state.feeds, asked: state.askedFeeds, resends: state.feedResends, identity }
   const states = createPassStates(db)
   const rounds = createRounds({
     ...{ store: rules, log, clock: state.clock, pause: pauseFor, pace: PACE },
@@ -57,12 +59,7 @@ export function openHubRetention({ db, state, loading, hints, log }: HubRetentio
   })
   const round = async (signal: AbortSignal) => {
     const { removed } = await rounds.run(signal)
-    const passed = new Map<number, PassState>()
-    for (const { table } of await rules.rules()) {
-      const pass = rounds.stateOf(table.tableId)
-      if (pass !== undefined) passed.set(table.tableId, pass)
-    }
-    await states.keep(passed)
+    await states.keep(rounds.states())
     if (removed > 0) hints.tell() // summaries have rows
   }
   return {
@@ -77,7 +74,7 @@ export function openHubRetention({ db, state, loading, hints, log }: HubRetentio
       {
         name: 'indexes of old rows',
         everyMs: PREPARE_MS,
-        run: (signal) => prepareTables(db, context.catalog, () => signal.throwIfAborted()),
+        run: (signal) => prepareTables(db, context.catalog, signal),
       },
     ],
   }

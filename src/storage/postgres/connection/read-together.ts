@@ -12,7 +12,8 @@ const PATIENCE_MS = 1000
  * thousands of small reads a second would cost more than what they read. A read begins after it was asked for, so it
  * sees what was committed by then.
  *
- * @param read returns the rows of several keys; what it throws, all of them throw
+ * @param read returns the rows of several keys; what it throws, all of them throw. A call that takes long does not hold up
+ *   the next one: two may be under way
  */
 export function readTogether<Row>(
   read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
