@@ -16,8 +16,18 @@ export interface Connection {
   readonly host: PostgresHost
   /** true once it cannot be used any more */
   isBroken(): boolean
-  /** Runs a statement, which is parsed and planned once for each connection and name; each time without a name. */
-  run(name: string, text: string, values: readonly Value[], limitMs: number): Promise<pg.QueryResult>
+  /**
+   * Runs a statement, which is parsed and planned once for each connection and name; each time without a name.
+   *
+   * @param signal cancels it as the limit does
+   */
+  run(
+    name: string,
+    text: string,
+    values: readonly Value[],
+    limitMs: number,
+    signal?: AbortSignal,
+  ): Promise<pg.QueryResult>
   /**
    * Runs a statement whose rows are lists of values as text, null for null.
    *
@@ -89,8 +99,8 @@ export async function openConnection(host: PostgresHost, options: OpenOptions): 
   return {
     host,
     isBroken: () => isBroken,
-    run: (name, text, values, limitMs) =>
-      limited(client.query({ name, text, values: [...values] }), limitMs + SERVER_FIRST_MS),
+    run: (name, text, values, limitMs, signal) =>
+      limited(client.query({ name, text, values: [...values] }), limitMs + SERVER_FIRST_MS, signal),
     async lists(name, text, values, limitMs) {
       const config: pg.QueryArrayConfig = { text, values: [...values], rowMode: 'array', types: AS_TEXT }
       const query = client.query<(string | null)[]>(name === undefined ? config : { ...config, name })
@@ -133,16 +143,18 @@ interface ClientParts {
 }
 
 /**
- * Returns a function that waits for an answer. After the limit it cancels the statement; a server that does not
- * even answer that is frozen or gone, and the connection is cut.
+ * Returns a function that waits for an answer. After the limit, or when a signal fires, it cancels the statement; a server
+ * that does not even answer that is frozen or gone, and the connection is cut.
  *
  * @param giveUp called when the connection cannot be used any more: a cancel request that arrives late would end
  *   the next statement
  */
 function limiter(parts: ClientParts, host: PostgresHost, giveUp: () => void) {
-  return <T>(answer: Promise<T>, limitMs: number): Promise<T> =>
+  return <T>(answer: Promise<T>, limitMs: number, signal?: AbortSignal): Promise<T> =>
     new Promise<T>((resolve, reject) => {
-      let timer = setTimeout(() => {
+      const cancel = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', cancel)
         giveUp()
         timer = setTimeout(() => {
           parts.connection.stream.destroy()
@@ -156,7 +168,12 @@ function limiter(parts: ClientParts, host: PostgresHost, giveUp: () => void) {
         if (parts.processID !== null && parts.secretKey !== null) {
           void sendCancelRequest(host, parts.processID, parts.secretKey)
         }
-      }, limitMs)
-      answer.then(resolve, reject).finally(() => clearTimeout(timer))
+      }
+      let timer = setTimeout(cancel, limitMs)
+      signal?.addEventListener('abort', cancel)
+      answer.then(resolve, reject).finally(() => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', cancel)
+      })
     })
 }

@@ -62,8 +62,9 @@ export interface PostgresDb {
    * Runs one statement that no transaction may hold, such as one that builds an index beside writes. It is not repeated.
    *
    * @param statementMs time for it, ms
+   * @param signal cancels it
    */
-  alone<Row>(text: string, statementMs: number): Promise<Row[]>
+  alone<Row>(text: string, statementMs: number, signal?: AbortSignal): Promise<Row[]>
   /** Ends the connections, after running work. A second call does nothing. */
   close(): Promise<void>
 }
@@ -145,9 +146,10 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
       }),
     write: (work, settings = {}) =>
       repeated(options, (attempt) => transact(work, settings, attempt), settings.canRepeat ?? true),
-    async alone(text, statementMs) {
+    async alone(text, statementMs, signal) {
+      signal?.throwIfAborted()
       try {
-        return await pool.lend((connection) => runAlone(connection, text, { limits, statementMs }))
+        return await pool.lend((connection) => runAlone(connection, text, { limits, statementMs, signal }))
       } catch (error) {
         throw toDatabaseError(error, options.random)
       }
@@ -179,14 +181,19 @@ async function setLimit(connection: Connection, statementMs: number): Promise<vo
 async function runAlone<Row>(
   connection: Connection,
   text: string,
-  { limits, statementMs }: { limits: OpenOptions['limits']; statementMs: number },
+  {
+    limits,
+    statementMs,
+    signal,
+  }: { limits: OpenOptions['limits']; statementMs: number; signal: AbortSignal | undefined },
 ): Promise<Row[]> {
   await connection.runAll(`SET statement_timeout = ${Math.ceil(statementMs)}`, limits.statementMs)
   try {
-    const { rows } = await connection.run('', text, [], statementMs)
+    signal?.throwIfAborted()
+    const { rows } = await connection.run('', text, [], statementMs, signal)
     return rows as Row[]
   } finally {
-    if (!connection.isBroken()) await connection.runAll('RESET statement_timeout', limits.statementMs)
+    if (!connection.isBroken()) await runOrClose(connection, 'RESET statement_timeout', limits.statementMs)
   }
 }
 
@@ -217,7 +224,7 @@ async function runTransaction<T>(
   } catch (error) {
     if (attempt.isInDoubt && codeOf(error) === NOT_REPLICATED) gate?.shut()
     // after a failed commit there is no transaction any more, and the statement changes nothing
-    if (!connection.isBroken()) await rollBack(connection, limits.statementMs)
+    if (!connection.isBroken()) await runOrClose(connection, 'ROLLBACK', limits.statementMs)
     throw error
   }
 }
@@ -230,15 +237,15 @@ async function inState<T>(connection: Connection, limitMs: number, work: () => P
     await connection.runAll('COMMIT', limitMs)
     return result
   } catch (error) {
-    if (!connection.isBroken()) await rollBack(connection, limitMs)
+    if (!connection.isBroken()) await runOrClose(connection, 'ROLLBACK', limitMs)
     throw error
   }
 }
 
-/** Ends a transaction without a trace. A connection that cannot do that is closed, which does the same. */
-async function rollBack(connection: Connection, limitMs: number): Promise<void> {
+/** Runs a statement that leaves no trace of the work before. A connection that cannot do that is closed, which does the same. */
+async function runOrClose(connection: Connection, text: string, limitMs: number): Promise<void> {
   try {
-    await connection.runAll('ROLLBACK', limitMs)
+    await connection.runAll(text, limitMs)
   } catch {
     // no test: the connection would have to fail at this very statement; the error of the work is reported
     await connection.close()

@@ -15,11 +15,15 @@ interface Grouping<Item, Result> {
   nowMs?(): number
 }
 
-interface Call<Item, Result> {
-  readonly item: Item
-  readonly sinceMs: number
+/** A call that waits for its answer. */
+export interface Settled<Result> {
   resolve(result: Result): void
   reject(error: unknown): void
+}
+
+interface Call<Item, Result> extends Settled<Result> {
+  readonly item: Item
+  readonly sinceMs: number
 }
 
 /** Longest wait for a turn, ms: later the caller may have gone, and its item would be written for nobody. */
@@ -40,7 +44,12 @@ export function writeTogether<Item, Result>(
   const { nowMs = () => performance.now() } = grouping
   const lanes = new Map<string, Call<Item, Result>[]>()
   const serve = async (lane: string, waiting: Call<Item, Result>[]) => {
-    while (waiting.length > 0) await writeGroup(grouping, lane, takeGroup(grouping, waiting, nowMs()))
+    const write = (calls: readonly Call<Item, Result>[]) =>
+      grouping.write(
+        lane,
+        calls.map(({ item }) => item),
+      )
+    while (waiting.length > 0) await settleTogether(takeGroup(grouping, waiting, nowMs()), write)
     lanes.delete(lane)
   }
   return (lane, item) =>
@@ -79,22 +88,23 @@ function takeGroup<Item, Result>(
   return group
 }
 
-/** Writes a group and answers its calls. Never rejects. */
-async function writeGroup<Item, Result>(
-  grouping: Grouping<Item, Result>,
-  lane: string,
-  group: readonly Call<Item, Result>[],
+/**
+ * Writes a group and answers its calls. A fault that is not the database's is that of one call: each of the group is
+ * then written for itself. Never rejects.
+ *
+ * @param write returns an outcome for each call; what it throws is the fault of all
+ */
+export async function settleTogether<C extends Settled<Result>, Result>(
+  group: readonly C[],
+  write: (calls: readonly C[]) => Promise<readonly GroupOutcome<Result>[]>,
 ): Promise<void> {
   if (group.length === 0) return
   let outcomes: readonly GroupOutcome<Result>[]
   try {
-    outcomes = await grouping.write(
-      lane,
-      group.map(({ item }) => item),
-    )
+    outcomes = await write(group)
   } catch (error) {
     if (group.length > 1 && !isDatabaseFault(error))
-      for (const call of group) await writeGroup(grouping, lane, [call])
+      for (const call of group) await settleTogether([call], write)
     else for (const call of group) call.reject(error)
     return
   }

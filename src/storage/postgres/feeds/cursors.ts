@@ -11,14 +11,6 @@ export interface CursorRow extends SenderState {
 const SELECT = `SELECT sender, feed, sender_table AS "senderTable", epoch, digest, cursor, table_id AS "tableId"
   FROM feed_cursor`
 
-/** Finds a feed of another node that was opened. */
-export function findCursor(
-  rows: Rows,
-  { sender, feed }: Pick<SenderState, 'sender' | 'feed'>,
-): Promise<CursorRow | undefined> {
-  return rows.get<CursorRow>(`${SELECT} WHERE sender = $1 AND feed = $2`, sender, feed)
-}
-
 /** Returns the feeds of a node that were opened, in the order of their ids. */
 export function cursorsOf(rows: Rows, sender: string): Promise<CursorRow[]> {
   return rows.all<CursorRow>(`${SELECT} WHERE sender = $1 ORDER BY feed`, sender)

@@ -3,7 +3,7 @@ import type { FeedInbox, ReceivedFeed, SenderState } from '../../exchange/feeds.
 import type { LoaderTable } from '../../tables.js'
 import { readTogether } from '../connection/read-together.js'
 import type { TablesContext } from '../tables/store.js'
-import { type CursorRow, cursorsOf, feedKey, findCursor, findCursors, requireEpoch } from './cursors.js'
+import { type CursorRow, cursorsOf, feedKey, findCursors, requireEpoch } from './cursors.js'
 import { createOpening } from './open-together.js'
 import { createTaking } from './take-together.js'
 
@@ -30,14 +30,14 @@ export function createFeedInbox(context: TablesContext): FeedInbox {
     const { tableId: _, ...feed } = row
     return { ...feed, table }
   }
+  const cursorOf = readTogether((keys) => findCursors(db.read, keys))
   const findTable = async (state: SenderState): Promise<LoaderTable> => {
-    const row = await findCursor(db.read, state)
+    const row = await cursorOf(feedKey(state))
     const table = row === undefined ? undefined : await tableOf(row)
     if (table === undefined) throw feedUnknown(state)
     return table
   }
   const taking = createTaking(context)
-  const cursorOf = readTogether((keys) => findCursors(db.read, keys))
   return {
     open: createOpening(context),
     async check(state) {

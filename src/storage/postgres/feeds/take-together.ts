@@ -1,11 +1,10 @@
-import type { AppError } from '../../../errors.js'
 import { cursorMismatch, feedUnknown, isSameState } from '../../exchange/feed-errors.js'
 import type { ReceivedBatch, ReceivedRow } from '../../exchange/feeds.js'
 import type { LoaderTable } from '../../tables.js'
 import { createOwnerQueue, type OwnerQueue } from '../../work/owner-queue.js'
 import { createPause } from '../../work/pause.js'
 import type { Attempt, Rows } from '../connection/database.js'
-import { isDatabaseFault } from '../connection/faults.js'
+import { type GroupOutcome, type Settled, settleTogether } from '../connection/write-together.js'
 import { currentTable } from '../tables/put-call.js'
 import { putSentTogether, type SentRows } from '../tables/sent-rows.js'
 import type { TablesContext } from '../tables/store.js'
@@ -21,11 +20,9 @@ const CHECK_ROWS = 64
 /** Longest stretch of work between two turns of the event loop, ms. */
 const SLICE_MS = 5
 
-interface Call {
+/** Its result: rows that were written; undefined for a feed of another table. */
+interface Call extends Settled<number | undefined> {
   readonly batch: ReceivedBatch
-  /** @param written undefined for a feed of another table */
-  resolve(written: number | undefined): void
-  reject(error: unknown): void
 }
 
 /** A batch whose rows were read, which a repeat needs once more. */
@@ -71,7 +68,7 @@ export function createTaking(context: TablesContext): Taking {
     // a batch may have come since the queue was found empty
     while (group.calls.length > 0 || waiting.queue.size() > 0) {
       const next = fill(waiting)
-      await takeGroup(context, table, group.calls)
+      await settleTogether(group.calls, (calls) => takeGroup(context, table, calls))
       group = await fill(waiting, await next)
     }
     tables.delete(table.tableId)
@@ -127,40 +124,25 @@ async function readAll(rows: Iterable<ReceivedRow>): Promise<ReceivedRow[]> {
   return all
 }
 
-/** Outcome of a batch. */
-type Outcome = { readonly written: number | undefined } | { readonly fault: AppError }
+type Outcome = GroupOutcome<number | undefined>
 
-/** Stores batches and answers them. Never rejects. */
+/** Stores batches: rows of one must not be the fault of the others. @returns an outcome for each */
 async function takeGroup(
   context: TablesContext,
   table: LoaderTable,
   group: readonly ReadCall[],
-): Promise<void> {
-  if (group.length === 0) return
+): Promise<readonly Outcome[]> {
+  await context.origins.prepare(group.flatMap(nodesOf))
   /** of the last attempt, by call */
   let outcomes: Outcome[] = []
-  try {
-    await context.origins.prepare(group.flatMap(nodesOf))
-    outcomes = await context.db.write(
-      async (rows, attempt) => {
-        const before = attempt.isRepeat ? outcomes : []
-        outcomes = await storeGroup(rows, context, { table, group, before, state: begun(table, attempt) })
-        return outcomes
-      },
-      { first: lockSql(table) },
-    )
-  } catch (error) {
-    // rows of one batch must not be the fault of the others
-    if (group.length > 1 && !isDatabaseFault(error))
-      for (const call of group) await takeGroup(context, table, [call])
-    else for (const call of group) call.reject(error)
-    return
-  }
-  for (const [at, call] of group.entries()) {
-    const outcome = outcomes[at] as Outcome // there is one for each
-    if ('fault' in outcome) call.reject(outcome.fault)
-    else call.resolve(outcome.written)
-  }
+  return await context.db.write(
+    async (rows, attempt) => {
+      const before = attempt.isRepeat ? outcomes : []
+      outcomes = await storeGroup(rows, context, { table, group, before, state: begun(table, attempt) })
+      return outcomes
+    },
+    { first: lockSql(table) },
+  )
 }
 
 /** Returns the state of the table; undefined when it is gone, together with its feeds. */
@@ -208,7 +190,7 @@ async function storeGroup(
     for (const [at, { call }] of sets.entries()) counts[call] = (counts[call] ?? 0) + (written[at] ?? 0)
   }
   await moveCursors(rows, [...moved.values()])
-  return outcomes.map((outcome, call) => outcome ?? { written: counts[call] })
+  return outcomes.map((outcome, call) => outcome ?? { result: counts[call] })
 }
 
 /** Decides on a batch that is not stored. @returns undefined for one that is stored now */
@@ -218,10 +200,10 @@ function judge(
   { tableId, before }: { tableId: number; before: Outcome | undefined },
 ): Outcome | undefined {
   if (cursor === undefined || !isSameState(cursor, batch)) return { fault: feedUnknown(batch) }
-  if (cursor.tableId !== tableId) return { written: undefined }
+  if (cursor.tableId !== tableId) return { result: undefined }
   if (cursor.cursor === batch.after) return undefined
   // the commit of an earlier attempt took place, and its answer was lost
-  if (before !== undefined && 'written' in before && cursor.cursor === batch.last) return before
+  if (before !== undefined && 'result' in before && cursor.cursor === batch.last) return before
   return { fault: cursorMismatch(batch, cursor.cursor) }
 }
 

@@ -33,24 +33,21 @@ export async function prepareSmall(rows: Rows, table: LoaderTable, lastRow: numb
 /**
  * Prepares the tables that have a rule and are not prepared, beside their writers, and takes the index from those that have no
  * rule any more. Cost: some seconds for a million rows.
+ *
+ * @param signal ends it, also in the middle of a statement: the next call drops what is half built
  */
-export async function prepareTables(
-  db: PostgresDb,
-  catalog: Catalog,
-  throwIfStopped: () => void = () => undefined,
-): Promise<void> {
+export async function prepareTables(db: PostgresDb, catalog: Catalog, signal?: AbortSignal): Promise<void> {
+  // before the rules: the index of a rule that comes meanwhile is not one without a rule
+  const indexed = await indexedTables(db)
   const ruled = await db.read.all<{ id: number }>(
     'SELECT table_id AS id FROM loader_retention ORDER BY table_id',
   )
   const wanted = new Set(ruled.map(({ id }) => id))
-  for (const tableId of await indexedTables(db)) {
-    throwIfStopped()
-    if (!wanted.has(tableId)) await dropIndex(db, { tableId })
-  }
+  for (const tableId of indexed) if (!wanted.has(tableId)) await dropIndex(db, { tableId }, signal)
   for (const tableId of wanted) {
-    throwIfStopped()
+    signal?.throwIfAborted()
     const table = await catalog.findById(db.read, tableId)
-    if (table !== undefined) await prepareOne(db, table)
+    if (table !== undefined) await prepareOne(db, table, signal)
   }
 }
 
@@ -63,26 +60,31 @@ async function indexedTables(db: PostgresDb): Promise<number[]> {
   return found.map(({ name }) => Number(name.split('_')[1]))
 }
 
-async function dropIndex(db: PostgresDb, table: Pick<LoaderTable, 'tableId'>): Promise<void> {
-  await db.alone(`DROP INDEX CONCURRENTLY IF EXISTS ${indexName(table)}`, WHOLE_TABLE_MS)
+async function dropIndex(
+  db: PostgresDb,
+  table: Pick<LoaderTable, 'tableId'>,
+  signal?: AbortSignal,
+): Promise<void> {
+  await db.alone(`DROP INDEX CONCURRENTLY IF EXISTS ${indexName(table)}`, WHOLE_TABLE_MS, signal)
 }
 
-async function prepareOne(db: PostgresDb, table: LoaderTable): Promise<void> {
+async function prepareOne(db: PostgresDb, table: LoaderTable, signal?: AbortSignal): Promise<void> {
   const found = await db.read.get<{ isOrdered: boolean | null; gone: number | null }>(
     `SELECT ${isOrderedSql(table)} AS "isOrdered", gone FROM loader_state WHERE table_id = $1`,
     table.tableId,
   )
   if (found === undefined) return // no test: it was dropped meanwhile
-  if (found.isOrdered === false) await dropIndex(db, table)
-  if (found.isOrdered !== true) await db.alone(`CREATE INDEX CONCURRENTLY ${indexSql(table)}`, WHOLE_TABLE_MS)
-  if (found.gone === null) await countGone(db, table)
+  if (found.isOrdered === false) await dropIndex(db, table, signal)
+  if (found.isOrdered !== true)
+    await db.alone(`CREATE INDEX CONCURRENTLY ${indexSql(table)}`, WHOLE_TABLE_MS, signal)
+  if (found.gone === null) await countGone(db, table, signal)
 }
 
 /** Counts the ids without a row, as of one state: none goes while they are not counted. */
-async function countGone(db: PostgresDb, table: LoaderTable): Promise<void> {
+async function countGone(db: PostgresDb, table: LoaderTable, signal?: AbortSignal): Promise<void> {
   const sql = `SELECT last_row - (SELECT count(*) FROM ${rowsName(table)}) AS gone FROM loader_state
     WHERE table_id = ${table.tableId}`
-  const [row] = await db.alone<{ gone: number }>(sql, WHOLE_TABLE_MS)
+  const [row] = await db.alone<{ gone: number }>(sql, WHOLE_TABLE_MS, signal)
   const keep = 'UPDATE loader_state SET gone = $2 WHERE table_id = $1 AND gone IS NULL'
   if (row !== undefined) await db.write((rows) => rows.run(keep, table.tableId, row.gone))
 }

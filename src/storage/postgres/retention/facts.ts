@@ -96,7 +96,7 @@ async function toRetained(
 }
 
 /** Returns the time of the oldest row; null for none, and while the table has no index of ages. */
-async function readOldestUs(read: Rows, table: LoaderTable): Promise<number | null> {
+export async function readOldestUs(read: Rows, table: LoaderTable): Promise<number | null> {
   const [ordered] = await read.lists(`SELECT ${isOrderedSql(table)}`, [], 'once')
   if (ordered?.[0] !== 't') return null
   const sql = `SELECT min(${AGE_SQL}) FROM ${rowsName(table)} WHERE ${AGE_SQL} >= ${MIN_US}`

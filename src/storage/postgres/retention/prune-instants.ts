@@ -1,11 +1,10 @@
-import { MIN_US } from '../../../datetime.js'
 import { START } from '../../records/record-plan.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { Rows } from '../connection/database.js'
-import { AGE_SQL, columnName, periodSql, rowsName } from '../tables/ddl.js'
+import { columnName, periodSql, rowsName } from '../tables/ddl.js'
 import type { TablesContext } from '../tables/store.js'
 import { lockedState, lockSql } from '../tables/table-state.js'
-import { isOrderedSql } from './age-index.js'
+import { readOldestUs } from './facts.js'
 
 /** Instants that are not worth a look for those of rows that are gone. */
 const FEW_INSTANTS = 256
@@ -42,11 +41,8 @@ export async function pruneInstants(
 }
 
 async function prune(rows: Rows, table: LoaderTable): Promise<void> {
-  const [ordered] = await rows.lists(`SELECT ${isOrderedSql(table)}`, [], 'once')
-  if (ordered?.[0] !== 't') return
-  const oldest = `SELECT min(${AGE_SQL}) FROM ${rowsName(table)} WHERE ${AGE_SQL} >= ${MIN_US}`
-  const oldestUs = (await rows.lists(oldest, [], 'once'))[0]?.[0]
-  if (oldestUs == null) return
+  const oldestUs = await readOldestUs(rows, table)
+  if (oldestUs === null) return
   // rows that end later may have begun before
   const start = `t.${columnName(START)}`
   const around = `SELECT ${start} FROM ${rowsName(table)} AS t

@@ -104,7 +104,7 @@ async function stepPass(
     const found = await readThinned(rows, table, reading, wanted)
     const { mayGo } = splitSent(found, step)
     const ids = mayGo.length === 0 ? [] : await action.take(rows, mayGo, step.nowUs)
-    const { note, isEnd } = takeRows(pass, done, { found, ids, step })
+    const { note, isEnd } = takeRows(pass, done, { found, mayGo, ids, step })
     if (note !== undefined) await keepThin(rows, table, note)
     if (isEnd) action.restart()
   }

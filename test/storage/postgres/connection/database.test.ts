@@ -1,10 +1,12 @@
 import t, { type Test } from 'tap'
 import { commitCutter } from '../../../support/commit-cutter.js'
+import { until } from '../../../support/models.js'
 import {
   makeDatabase,
   noPostgres,
   openDb,
   optionsFor,
+  PATIENT,
   startServer,
   type TestServer,
 } from '../../../support/postgres.js'
@@ -40,6 +42,23 @@ t.test('PostgreSQL: values, transactions and pool', { skip }, async (t) => {
       { one: 1, two: 2 },
       'the connection is used again',
     )
+  })
+
+  await t.test('alone: a statement that is cancelled ends, and the next one has a connection', async (t) => {
+    const { db } = await open(t, server, { limits: { ...PATIENT, connections: 1 } })
+    const ended = new AbortController()
+    const sleeping = db.alone('SELECT pg_sleep(600)', 600_000, ended.signal)
+    const waiting = db.alone('SELECT pg_sleep(600)', 600_000, ended.signal)
+    const isAsleep = 'SELECT 1 AS one FROM pg_stat_activity WHERE query LIKE $1 AND state = $2'
+    const { db: other } = await open(t, server)
+    const count = async () => (await other.read.all(isAsleep, 'SELECT pg_sleep%', 'active')).length
+    await until('the statement runs', async () => (await count()) === 1)
+    ended.abort(new Error('the process stops'))
+    await t.rejects(sleeping)
+    await t.rejects(waiting, /the process stops/)
+    await t.rejects(db.alone('SELECT 1', 1000, ended.signal), /the process stops/)
+    t.same(await db.alone('SELECT 1 AS one', 10_000), [{ one: 1 }])
+    t.equal(await count(), 0)
   })
 
   await t.test('write: all of it or nothing', async (t) => {
