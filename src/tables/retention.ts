@@ -22,7 +22,7 @@ export interface Retention {
 
 interface RetentionDeps {
   readonly loader: Pick<Loader, 'find' | 'list' | 'register'>
-  readonly store: Pick<RetentionStore, 'find' | 'list'>
+  readonly store: Pick<RetentionStore, 'find' | 'list' | 'rules'>
   /** Sets a rule, which may take seconds. */
   setRule(table: TableRef, rule: RetentionRule | null): Promise<void>
 }
@@ -72,12 +72,12 @@ async function requireSummary(
 
 /** Returns the fault of a summary whose own rows come back to the table in the end. */
 async function loopFault(
-  store: Pick<RetentionStore, 'list'>,
+  store: Pick<RetentionStore, 'rules'>,
   { dataName }: LoaderTable,
   into: string,
 ): Promise<string | undefined> {
   const targets = new Map(
-    (await store.list()).map(({ table, rule: { thin } }) => [
+    (await store.rules()).map(({ table, rule: { thin } }) => [
       table.dataName,
       thin !== null && 'into' in thin.to ? thin.to.into : undefined,
     ]),

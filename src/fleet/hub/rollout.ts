@@ -29,7 +29,7 @@ export function rolloutOf(
   members: readonly RolloutMember[],
   nowUs: number,
 ): Rollout {
-  const [newest] = versions
+  const [newest, before] = versions
   if (newest === undefined) return { state: 'all', canaries: [], applied: 0, trouble: 0 }
   const { digest, body } = newest
   const { canary_percent, max_trouble, wait_s } = Profile.parse(body).stages
@@ -43,7 +43,7 @@ export function rolloutOf(
       nowUs - (member.triedAtUs ?? nowUs) >= wait_s * 1_000_000,
   )
   const facts = { canaries: canaries.map(({ nodeId }) => nodeId), applied: has.length, trouble }
-  if (isForAll(versions)) return { state: 'all', ...facts }
+  if (before === undefined || canary_percent === 100) return { state: 'all', ...facts }
   if (trouble > max_trouble) return { state: 'stopped', ...facts }
   // canaries in trouble that are allowed for do not hold up the others
   const isDone = canaries.length > 0 && done.length + trouble >= canaries.length

@@ -1,7 +1,7 @@
 import { MIN_US } from '../../datetime.js'
 import type { Stored } from '../columns/column-type.js'
 import type { AgePlace, RemovalStep, ThinRule } from '../retention.js'
-import { agedUntil, isSent, type StepResult, splitSent } from './sent.js'
+import { agedUntil, isSent, type StepResult } from './sent.js'
 
 /*
  * Order in which rows are thinned. Rows are looked at once, in the order of their time, up to the last interval that is old as a
@@ -131,6 +131,16 @@ export function beginStep(): ThinStep {
   return { ids: [], looked: 0, dropped: 0, waiting: 0 }
 }
 
+/** Rows that were wanted. */
+interface TakenRows {
+  readonly found: readonly ReadRow[]
+  /** of them, those that `splitSent` lets go */
+  readonly mayGo: readonly ReadRow[]
+  /** of them, those that go */
+  readonly ids: readonly number[]
+  readonly step: RemovalStep
+}
+
 /**
  * Takes rows that were wanted, after the action has chosen those of them that go.
  *
@@ -139,16 +149,18 @@ export function beginStep(): ThinStep {
 export function takeRows(
   pass: ThinPass,
   done: ThinStep,
-  { found, ids, step }: { found: readonly ReadRow[]; ids: readonly number[]; step: RemovalStep },
+  { found, mayGo, ids, step }: TakenRows,
 ): { note: ThinNote | undefined; isEnd: boolean } {
   const { rule } = pass
   const limit = step.limit - done.looked
   const [stretch] = pass.stretches
-  const unsent = new Set(found.filter((row) => !isSent(row, step.sent)).map(({ rowId }) => rowId))
   done.ids.push(...ids)
   done.looked += found.length
-  done.dropped += ids.filter((id) => unsent.has(id)).length
-  done.waiting += found.length - splitSent(found, step).mayGo.length
+  if (step.dropsUnsent) {
+    const unsent = new Set(mayGo.filter((row) => !isSent(row, step.sent)).map(({ rowId }) => rowId))
+    done.dropped += ids.filter((id) => unsent.has(id)).length
+  }
+  done.waiting += found.length - mayGo.length
   const last = found.at(-1)
   pass.at = last !== undefined && found.length === limit ? { atUs: last.atUs, rowId: last.rowId } : undefined
   // the late stretches are done when that of new intervals begins

@@ -64,8 +64,9 @@ export function stepPass(
     wanted = nextRows(pass, step.limit - done.looked)
   ) {
     const found = readRows(db, table, { rule, action }, wanted)
-    const ids = action.take(db, splitSent(found, step).mayGo, step.nowUs)
-    const { note, isEnd } = takeRows(pass, done, { found, ids, step })
+    const { mayGo } = splitSent(found, step)
+    const ids = action.take(db, mayGo, step.nowUs)
+    const { note, isEnd } = takeRows(pass, done, { found, mayGo, ids, step })
     if (note !== undefined) keepThin(db, table, note)
     if (isEnd) action.restart()
   }
