@@ -74,6 +74,8 @@ export function createBlobStore(options: BlobStoreOptions): BlobStore {
   const fileOf = (sha256: string) => path.join(dir, folderOf(sha256), sha256)
   return {
     async stage(source) {
+      // a cleaner of temporary files may have removed it
+      await mkdir(tempDir, { recursive: true, mode: 0o700 })
       const temp = path.join(tempDir, `${randomUUID()}.blob`)
       const facts = await writeSynced(temp, source, options.requireSpace)
       return { ...facts, keep: () => moveInto(temp, fileOf(facts.sha256), dir), drop: () => unlink(temp) }

@@ -1,5 +1,5 @@
 import { constants, mkdirSync } from 'node:fs'
-import { type FileHandle, open, readdir, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError } from '../errors.js'
 import { ifThere, isDiskFull, syncFolder } from './blob-store.js'
@@ -50,6 +50,8 @@ export function createPartFiles(dir: string): PartFiles {
   return {
     pathOf,
     async openAt(id, offsetBytes) {
+      // the folder may have been removed since the start: its bytes are lost, and the next upload begins
+      await mkdir(dir, { recursive: true, mode: 0o700 })
       const handle = await open(pathOf(id), constants.O_RDWR | constants.O_CREAT, 0o600)
       try {
         const { size } = await handle.stat()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { fstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { fstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { createBlobStore, createDigester, digestOf, ifThere, isDiskFull } from '../../src/files/blob-store.js'
@@ -52,6 +52,16 @@ t.test('blob store: DISK_FULL below the reserve leaves nothing', async (t) => {
   t.same(readdirSync(tempDir), [])
   t.ok((await space.freeBytes()) > 0)
   await t.resolves(createDiskSpace(root, 0).require(10))
+})
+
+t.test('blob store: a folder of staged files that was removed is made anew', async (t) => {
+  const { dir, tempDir } = folders(t)
+  const store = createBlobStore({ dir, tempDir })
+  rmSync(tempDir, { recursive: true })
+  const staged = await store.stage(chunksOf(randomBytes(10), 10))
+  t.equal(statSync(tempDir).mode & 0o777, 0o700)
+  await staged.keep()
+  t.same(await store.stat(staged.sha256), { sizeBytes: 10 })
 })
 
 t.test('blob store: a dropped blob leaves no file', async (t) => {

@@ -1,4 +1,4 @@
-import { fstatSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { fstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { createPartFiles } from '../../src/files/part-files.js'
@@ -30,6 +30,17 @@ t.test('part files: the directory is created with those above it, and may exist'
   const dir = path.join(t.testdir(), 'a', 'b')
   for (let i = 0; i < 2; i++) createPartFiles(dir)
   t.equal(statSync(dir).mode & 0o777, 0o700)
+})
+
+t.test('part files: a directory that was removed is made anew, and what was in it is lost', async (t) => {
+  const dir = path.join(t.testdir(), 'parts')
+  const parts = createPartFiles(dir)
+  rmSync(dir, { recursive: true })
+  t.equal(await parts.openAt('a-1', 5), undefined)
+  const writer = await parts.openAt('a-1', 0)
+  await writer?.write([Buffer.from('hello')])
+  await writer?.close()
+  t.equal(await textOf(parts.read('a-1', 5)), 'hello')
 })
 
 t.test('part files: an id is 1 to 64 letters, digits and hyphens', async (t) => {

@@ -200,7 +200,7 @@ function damaged(sha256: string, what: string): AppError {
   )
 }
 
-/** Returns the digests of all objects, in order, some thousand a request. */
+/** Returns all objects with their times, in the order of their digests, some thousand a request. */
 async function* listObjects(client: S3Client, prefix: string): AsyncGenerator<AgedObject> {
   let token: string | undefined
   do {
