@@ -27,12 +27,14 @@ export async function runCli(argv: readonly string[], io: CliIo, deps: CliDeps):
       exitCode = code
     },
   }
-  const program = await createProgram(verbIo, deps, verbOf(argv))
+  const words = wordsOf(argv)
+  let program: Command | undefined
   try {
+    program = await createProgram(verbIo, deps, words[0])
     await program.parseAsync(argv, { from: 'user' })
   } catch (error) {
     exitCode = exitCodeOf(error)
-    if (exitCode !== OK) io.stderr.write(`fieldgate: ${lineOf(error, helpOf(program, argv))}\n`)
+    if (exitCode !== OK) io.stderr.write(`fieldgate: ${lineOf(error, helpOf(program, words))}\n`)
   }
   io.setExitCode(exitCode)
   return exitCode
@@ -83,11 +85,11 @@ async function createProgram(io: CliIo, deps: CliDeps, verb?: string): Promise<C
   return program
 }
 
-/** Returns the first argument that is neither a global option nor the value of one. */
-function verbOf(argv: readonly string[]): string | undefined {
+/** Returns the arguments from the verb on: behind the global options that stand before it, and their values. */
+function wordsOf(argv: readonly string[]): readonly string[] {
   let at = 0
   while (at < argv.length && GLOBAL_OPTION.test(argv[at] ?? '')) at += WITH_VALUE.test(argv[at] ?? '') ? 2 : 1
-  return argv[at]
+  return argv.slice(at)
 }
 
 function exitCodeOf(error: unknown): number {
@@ -104,12 +106,12 @@ function lineOf(error: unknown, help: string): string {
   return error.code === 'fieldgate.usage' ? line : `${line.replace(/\.$/, '')}; see \`${help}\``
 }
 
-/** Call that prints the usage of the verb which the first words name. */
-function helpOf(program: Command, argv: readonly string[]): string {
+/** Call that prints the usage of the verb which the first words name. @param program undefined where it cannot be loaded */
+function helpOf(program: Command | undefined, words: readonly string[]): string {
   const names: string[] = []
-  let command: Command | undefined = program
-  for (const word of argv) {
-    command = command.commands.find((child) => child.name() === word)
+  let command = program
+  for (const word of program === undefined ? [] : words) {
+    command = command?.commands.find((child) => child.name() === word)
     if (command === undefined || word === HELP) break
     names.push(word)
   }

@@ -165,8 +165,11 @@ function settingsOfEnv(env: Record<string, string | undefined>): {
     if (row === undefined)
       faults.push({ path: name, message: 'is not a setting; `fieldgate config print` lists them' })
     else {
-      assign(settings, row.path.split('.'), valueOfEnv(text, row.type))
-      variables.set(row.path, name)
+      const value = valueOfEnv(text, row.type)
+      assign(settings, row.path.split('.'), value)
+      // what an object gives is merged with the file, key by key
+      for (const leaf of isSettings(value) ? leafPaths(value, row.path) : [row.path])
+        variables.set(leaf, name)
     }
   }
   return { settings, faults, variables }

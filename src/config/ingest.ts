@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { parseOffset } from '../datetime.js'
 import { makeModbus } from './modbus.js'
+import { columnName, durationS, fixedPlace, placesTable } from './row-shapes.js'
 import { count, file } from './sections.js'
 
 /** Data that comes in by itself: subscriptions to MQTT brokers, what is published there, and Modbus devices. */
 
-const columnName = () => z.string().min(1).max(63)
 const path = () =>
   z
     .string()
@@ -47,12 +47,7 @@ const makeTime = () =>
       .boolean()
       .default(false)
       .describe('true: a message without a time has the time of arrival; false: it is rejected'),
-    durationS: z
-      .number()
-      .min(0)
-      .max(31_536_000)
-      .optional()
-      .describe('time from the start of a row to its end, seconds; absent: the end is open'),
+    durationS: durationS(),
     maxAheadS: z
       .number()
       .min(0)
@@ -65,17 +60,11 @@ const makeTime = () =>
 const makePosition = () =>
   z
     .strictObject({
-      fixed: z
-        .tuple([z.number().min(-180).max(180), z.number().min(-90).max(90)])
-        .optional()
-        .describe('longitude and latitude of every row, degrees'),
+      fixed: fixedPlace().optional().describe('longitude and latitude of every row, degrees'),
       lon: path().optional().describe('path of the longitude in the payload; together with lat'),
       lat: path().optional().describe('path of the latitude'),
       geometry: path().optional().describe('path of a GeoJSON geometry'),
-      table: z
-        .string()
-        .min(1)
-        .max(200)
+      table: placesTable()
         .optional()
         .describe('table of devices, whose rows have the places; together with key and column'),
       key: columnName().optional().describe('column of that table with the name of the device'),

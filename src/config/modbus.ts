@@ -1,8 +1,7 @@
 import { z } from 'zod'
+import { columnName, durationS, fixedPlace, placesTable } from './row-shapes.js'
 
 /** Devices that the gateway asks over Modbus, by TCP or serial lines. */
-
-const columnName = () => z.string().min(1).max(63)
 
 /** Types of registers, and how many registers a value takes. */
 export const REGISTER_TYPES = {
@@ -90,14 +89,8 @@ export function isRegister(kind: 'holding' | 'input' | 'coil' | 'discrete'): boo
 const makePosition = () =>
   z
     .strictObject({
-      fixed: z
-        .tuple([z.number().min(-180).max(180), z.number().min(-90).max(90)])
-        .optional()
-        .describe('longitude and latitude, degrees'),
-      table: z
-        .string()
-        .min(1)
-        .max(200)
+      fixed: fixedPlace().optional().describe('longitude and latitude, degrees'),
+      table: placesTable()
         .optional()
         .describe('table of devices, whose rows have the places; together with key'),
       key: columnName()
@@ -131,12 +124,7 @@ const makeDevice = () =>
       .default({})
       .describe('column → value that is the same in every row'),
     position: makePosition().optional().describe('geometry of the rows; absent: none'),
-    durationS: z
-      .number()
-      .min(0)
-      .max(31_536_000)
-      .optional()
-      .describe('time from the start of a row to its end, seconds; absent: the end is open'),
+    durationS: durationS(),
     registers: z
       .array(makeRegister())
       .min(1)

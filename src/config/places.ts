@@ -19,14 +19,15 @@ export interface Places {
  * @param at dotted path
  */
 export function placeOf(at: string, { flags, variables, file, lines }: Places): string | undefined {
-  for (let around = at; around !== ''; around = around.slice(0, Math.max(0, around.lastIndexOf('.')))) {
-    if (flags.includes(around)) return 'a flag'
-    const variable = variables.get(around)
-    if (variable !== undefined) return `from the environment, ${variable}`
-    const line = lines.get(around)
-    if (line !== undefined && file !== null) return `${path.basename(file)}, line ${line}`
-  }
-  return undefined
+  const around = [at]
+  for (let end = at.lastIndexOf('.'); end > 0; end = at.lastIndexOf('.', end - 1))
+    around.push(at.slice(0, end))
+  // a flag replaces what a variable gives, and a variable what the file has, with all that is inside
+  if (around.some((place) => flags.includes(place))) return 'a flag'
+  const variable = around.map((place) => variables.get(place)).find((found) => found !== undefined)
+  if (variable !== undefined) return `from the environment, ${variable}`
+  const line = around.map((place) => lines.get(place)).find((found) => found !== undefined)
+  return line === undefined || file === null ? undefined : `${path.basename(file)}, line ${line}`
 }
 
 /** Marks of JSON, line breaks, strings, and other values. */

@@ -40,6 +40,10 @@ t.test('cli: wrong usage ends with exit code 2 and one line of advice on stderr'
       /such as 45s, 30m, 12h or 90d/,
     ],
     [['key', 'rotate'], /missing required argument 'key'; see `fieldgate help key rotate`$/m],
+    [
+      ['--data-dir', 'key', 'key', 'rotate'],
+      /missing required argument 'key'; see `fieldgate help key rotate`$/m,
+    ],
     [['key', 'rotate', 'k', '--overlap', '3651d'], /at most 3650d/],
     [['key', 'revoke'], /missing required argument 'key'/],
   ]

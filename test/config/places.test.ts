@@ -43,6 +43,27 @@ t.test('config: a fault names the line of its file, or that of the setting aroun
   ])
 })
 
+t.test(
+  'config: faults of lists and objects of the environment name the variable, those of the file its line',
+  async (t) => {
+    const file = path.join(t.testdir(), 'mine.json')
+    writeFileSync(
+      file,
+      '{"server": {\n"openTo": [\n"/metrics",\n"/livez"]},\n"riskmap": {"themes": {\n"flood": 1}}}',
+    )
+    const env = { FIELDGATE_SERVER__OPEN_TO: '["/metrics", 5]', FIELDGATE_RISKMAP__THEMES: '{"rain": 2}' }
+    const loaded = loadConfig(file, env)
+    t.match(
+      'faults' in loaded ? new Map(loaded.faults.map((fault) => [fault.path, fault.message])) : [],
+      new Map([
+        ['server.openTo.1', /\(from the environment, FIELDGATE_SERVER__OPEN_TO\)$/],
+        ['riskmap.themes.rain', /\(from the environment, FIELDGATE_RISKMAP__THEMES\)$/],
+        ['riskmap.themes.flood', /\(mine\.json, line 6\)$/],
+      ]),
+    )
+  },
+)
+
 t.test('config: a file that holds no object', async (t) => {
   t.same(faultsOf(t, ' \n'), ['mine.json: is empty, expected a JSON object; {} uses all defaults'])
   t.same(faultsOf(t, '[1]'), ['mine.json: found an array of 1, expected a JSON object'])

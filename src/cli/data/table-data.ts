@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
+import path from 'node:path'
 import { parseOffset } from '../../datetime.js'
 import { createBlobStore } from '../../files/blob-store.js'
-import { type DataLayout, layoutOf, makeDirectories } from '../../files/layout.js'
+import { type DataLayout, layoutOf, makeDirectories, RESTORE_PART } from '../../files/layout.js'
 import { readBlob } from '../../files/read-blob.js'
 import { logsUnreadable, openKeyring } from '../../storage/keyring.js'
 import type { RetentionStore } from '../../storage/retention.js'
@@ -73,9 +74,13 @@ export async function withTableData<T>(
   }
 }
 
-function holdsOtherFiles({ root, dataDb, mapsDir }: DataLayout): boolean {
-  if (!existsSync(root) || existsSync(dataDb) || existsSync(mapsDir)) return false
-  return readdirSync(root).length > 0
+function holdsOtherFiles(layout: DataLayout): boolean {
+  const { root } = layout
+  // `makeDirectories` says what is wrong with anything else
+  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true) return false
+  const own = Object.values(layout).map((file) => path.relative(root, file).split(path.sep)[0])
+  const names = readdirSync(root).filter((name) => name !== 'lost+found') // of a file system of its own
+  return names.length > 0 && !names.some((name) => name === RESTORE_PART || own.includes(name))
 }
 
 /** Returns a name beside a file for writing it, on the same disk. */

@@ -405,3 +405,21 @@ t.test('data: a directory of other files is not made one of a gateway', async (t
     })
   t.same(readdirSync(path.join(cwd, 'other')), ['note.txt'])
 })
+
+t.test(
+  'data: a directory with some files of a gateway, or with nothing of its own, is made whole',
+  async (t) => {
+    const cwd = t.testdir({
+      ...{
+        modules: { modules: { m: {} } },
+        key: { 'secret.key': '' },
+        disk: { 'lost+found': {} },
+        'a.txt': '',
+      },
+    })
+    for (const dir of ['modules', 'disk'])
+      t.match(await cli(cwd, ['retention', 'list', '--data-dir', dir]), { code: 0 }, dir)
+    t.match(await cli(cwd, ['retention', 'list', '--data-dir', 'key']), { code: 1, stderr: /secret\.key/ })
+    t.match(await cli(cwd, ['retention', 'list', '--data-dir', 'a.txt']), { code: 1, stderr: /a\.txt/ })
+  },
+)
