@@ -6,11 +6,12 @@ import type { FlContext } from '../api/fl/index.js'
 import type { FleetContext } from '../api/fleet/index.js'
 import type { MapContext } from '../api/map/index.js'
 import type { ModelStoreContext } from '../api/model-store/index.js'
-import { UPLOAD_NAMES } from '../api/model-store/upload-names.js'
+import { isUploadName } from '../api/model-store/upload-names.js'
 import type { RoutingContext } from '../api/routing/index.js'
 import type { SessionContext } from '../api/session/index.js'
 import type { SyncContext } from '../api/sync/index.js'
 import type { Config } from '../config/config.js'
+import { kept } from '../kept.js'
 import type { Method, MethodFacts } from '../rpc/define-method.js'
 import type { Api } from '../rpc/dispatch.js'
 
@@ -51,7 +52,7 @@ export type GatewayContext = BaseContext &
 
 /**
  * Every API that is answered here, with its path and methods. A room is added here and its part of the
- * context in `app.ts`. Rooms are loaded with their first call: their shapes are a third of the heap of an idle gateway.
+ * context in `app.ts`. Rooms are loaded with their first call: an idle gateway does without their shapes.
  */
 export function createApis(config: Config): Api<GatewayContext>[] {
   const api = apiOf<GatewayContext>
@@ -97,7 +98,7 @@ function dataprocApi(): Api<GatewayContext> {
 /** Returns a function that finds the path of a method, or of an upload of that name. */
 export function pathFinder<C>(apis: readonly Api<C>[]): (method: string) => Promise<string | undefined> {
   return async (method) => {
-    if (UPLOAD_NAMES.some((name) => name === method)) return `${MODEL_STORE_PATH}/upload/${method}`
+    if (isUploadName(method)) return `${MODEL_STORE_PATH}/upload/${method}`
     for (const { path, methods } of apis) if ((await methods()).has(method)) return path
     return undefined
   }
@@ -114,18 +115,10 @@ export function apiOf<C>(
   title: string,
   ...rooms: readonly (() => Promise<readonly Method<C>[]>)[]
 ): Api<C> {
-  let loading: Promise<ReadonlyMap<string, Method<C>>> | undefined
-  const load = async () => byName((await Promise.all(rooms.map((room) => room()))).flat())
   return {
     path,
     title,
-    methods() {
-      loading ??= load().catch((error: unknown) => {
-        loading = undefined
-        throw error
-      })
-      return loading
-    },
+    methods: kept(async () => byName((await Promise.all(rooms.map((room) => room()))).flat())),
   }
 }
 

@@ -7,6 +7,7 @@ import type { CallDeps } from '../http/calls.js'
 import type { LineSampler } from '../http/line-sampler.js'
 import type { Metrics } from '../http/metrics.js'
 import type { RateLimiter } from '../http/rate-limit.js'
+import { kept } from '../kept.js'
 import type { Log } from '../log.js'
 import type { Api } from '../rpc/dispatch.js'
 import { type RawJson, rawJson } from '../rpc/result.js'
@@ -81,14 +82,14 @@ function createDiscovery<C>({
   version,
   discoverFacts,
 }: Pick<CallsOptions<C>, 'version' | 'discoverFacts'>): CallDeps<C>['discover'] {
-  const made = new Map<string, RawJson>()
+  const documents = new Map<string, () => Promise<RawJson>>()
   return async (api) => {
-    let document = made.get(api.path)
-    if (document === undefined) {
-      const described = await describeApis([api], version)
-      document = rawJson(JSON.stringify({ ...described, ...discoverFacts(api.path) }))
-      made.set(api.path, document)
-    }
-    return document
+    const document =
+      documents.get(api.path) ??
+      kept(async () =>
+        rawJson(JSON.stringify({ ...(await describeApis([api], version)), ...discoverFacts(api.path) })),
+      )
+    documents.set(api.path, document)
+    return await document()
   }
 }

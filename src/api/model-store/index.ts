@@ -6,7 +6,7 @@ import { createStore, deleteStore, listStores } from './stores.js'
 
 export type { ModelStoreContext } from './context.js'
 export { toModelInfo } from './model-info.js'
-export { findUploadMethod, PUT_FEEDBACK, UPLOAD_METHODS } from './upload-methods.js'
+export { PUT_FEEDBACK, UPLOAD_METHODS } from './upload-methods.js'
 
 /** Methods of `/api/v2/model_store/jsonrpc`. */
 export const MODEL_STORE_METHODS: readonly Method<ModelStoreContext>[] = [

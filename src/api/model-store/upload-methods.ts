@@ -4,7 +4,7 @@ import type { SuppliedFacts } from '../../models/register-model.js'
 import { parseParams } from '../../rpc/define-method.js'
 import type { ModelState } from '../../storage/models/models.js'
 import { PutAggregatedParams, PutFeedbackParams, PutParams } from './schema.js'
-import { UPLOAD_NAMES } from './upload-names.js'
+import type { UploadName } from './upload-names.js'
 
 /**
  * A method that registers a model. Its bytes come over HTTP beside its params, which are the JSON part
@@ -21,15 +21,13 @@ export interface UploadMethod {
   readFacts(json: unknown): SuppliedFacts
 }
 
-const [PUT, PUT_AGGREGATED, BETWEEN_GATEWAYS] = UPLOAD_NAMES
-
 /** Between gateways; also the method of an upload that names none. */
-export const PUT_FEEDBACK = uploadMethod(BETWEEN_GATEWAYS, 20, PutFeedbackParams)
+export const PUT_FEEDBACK = uploadMethod('model_store.model.put_feedback', 20, PutFeedbackParams)
 
 /** Methods of `POST …/upload/<method>` and of resumable uploads. */
 export const UPLOAD_METHODS: readonly UploadMethod[] = [
-  uploadMethod(PUT, 10, PutParams),
-  uploadMethod(PUT_AGGREGATED, 30, PutAggregatedParams),
+  uploadMethod('model_store.model.put', 10, PutParams),
+  uploadMethod('model_store.model.put_aggregated', 30, PutAggregatedParams),
   PUT_FEEDBACK,
 ]
 
@@ -41,7 +39,7 @@ export function findUploadMethod(name: string): UploadMethod | undefined {
 type Params = z.output<typeof PutParams> & Partial<z.output<typeof PutFeedbackParams>>
 
 /** @param state state of the registered model */
-function uploadMethod(name: string, state: ModelState, schema: z.ZodType<Params>): UploadMethod {
+function uploadMethod(name: UploadName, state: ModelState, schema: z.ZodType<Params>): UploadMethod {
   return {
     name,
     readFacts(json) {

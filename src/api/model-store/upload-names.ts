@@ -7,3 +7,9 @@ export const UPLOAD_NAMES = [
   'model_store.model.put_aggregated',
   'model_store.model.put_feedback',
 ] as const
+
+export type UploadName = (typeof UPLOAD_NAMES)[number]
+
+export function isUploadName(name: string): name is UploadName {
+  return UPLOAD_NAMES.some((known) => known === name)
+}

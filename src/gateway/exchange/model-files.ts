@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { AnnouncedModel, AnnounceResult } from '../../api/fl/index.js'
 import { toModelInfo } from '../../api/model-store/model-info.js'
 import type { UploadMethod } from '../../api/model-store/upload-methods.js'
-import { UPLOAD_NAMES } from '../../api/model-store/upload-names.js'
+import { isUploadName, UPLOAD_NAMES } from '../../api/model-store/upload-names.js'
 import type { Caller } from '../../auth/caller.js'
 import type { Config } from '../../config/config.js'
 import { AppError } from '../../errors.js'
@@ -50,7 +50,7 @@ export function modelUploads(deps: ModelFileDeps): ModelUploads<SuppliedFacts, S
     requireSpace: deps.requireSpace,
     methodNames: UPLOAD_NAMES,
     findMethod(name) {
-      if (!UPLOAD_NAMES.some((known) => known === name)) return undefined
+      if (!isUploadName(name)) return undefined
       return {
         name,
         async readData(json) {

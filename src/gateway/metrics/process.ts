@@ -10,7 +10,7 @@ import { counter, gauge, labelled } from './family.js'
 const LOOP_PERIOD_MS = 250
 /** Time between two looks at how busy the loop was, ms. */
 const LOOK_MS = 5000
-/** Share of a look that the loop worked, above which its delay is measured. Nothing waited longer than that share. */
+/** Share of a look that the loop worked, above which its delay is measured. Less hides at most 100 ms. */
 const BUSY_SHARE = 0.02
 
 /** Reads memory, CPU time and open files of this process. */
@@ -53,8 +53,8 @@ type Delays = Record<'0.5' | '0.99' | '1', number>
 const NO_DELAY: Delays = { '0.5': 0, '0.99': 0, '1': 0 }
 
 /**
- * Starts to measure how late timers of the main thread fire. It stops while the loop is idle, when nothing is late, and begins
- * again within 5 s of work. Of several stretches of work between two readings the longest delays count.
+ * Starts to measure how late timers of the main thread fire. It stops while the loop is idle, and begins
+ * again within 5 s of work: a block that begins while the loop is idle is not measured. Of several stretches of work between two readings the longest delays count.
  */
 export function createLoopDelay(probe: LoopProbe = nodeProbe()): LoopDelay {
   let kept = NO_DELAY
@@ -76,7 +76,7 @@ export function createLoopDelay(probe: LoopProbe = nodeProbe()): LoopDelay {
       running?.reset()
       const facts = {
         name: 'fieldgate_event_loop_delay_seconds',
-        help: 'Delay of the main thread since the last scrape',
+        help: 'Delay of the main thread while it worked, since the last scrape',
         type: 'gauge',
       } as const
       return [labelled(facts, 'quantile', values)]

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Hono } from 'hono'
+import { kept } from '../../kept.js'
 import { respond } from '../answer.js'
 import { acceptsGzip } from '../bodies/accepts-gzip.js'
 import { namesTag } from '../bodies/entity-tag.js'
@@ -22,19 +23,12 @@ export function addDocumentRoute(
   path: string,
   make: () => object | Promise<object>,
 ): void {
-  let made: Tagged | undefined
-  let packed: Promise<Tagged> | undefined
+  const plain = kept(async () => withTag(Buffer.from(JSON.stringify(await make()))))
+  const packed = kept(async () => withTag(await pack((await plain()).bytes)))
   app.get(path, async (c) => {
-    made ??= withTag(Buffer.from(JSON.stringify(await make())))
+    const made = await plain()
     const isPacked = made.bytes.length >= MIN_PACKED_BYTES && acceptsGzip(c.req.header('accept-encoding'))
-    if (isPacked)
-      packed ??= pack(made.bytes)
-        .then(withTag)
-        .catch((error: unknown) => {
-          packed = undefined // the next request tries again
-          throw error
-        })
-    const { bytes, etag } = (isPacked ? await packed : undefined) ?? made
+    const { bytes, etag } = isPacked ? await packed() : made
     const headers = { ETag: etag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' }
     if (namesTag(c.req.header('if-none-match'), etag)) return respond(c.get('requestId'), 304, headers, null)
     return respond(
