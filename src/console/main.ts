@@ -24,7 +24,6 @@ async function start(): Promise<void> {
     const now = session()
     if (now === undefined) {
       put(signInPage(why === 'ended'))
-      loadPages().catch(() => undefined) // while the form is filled in; a fault is told after sign-in
       return
     }
     try {
@@ -44,10 +43,10 @@ async function start(): Promise<void> {
     )
   try {
     await loadFacts()
-    if (!(await signInByLink())) {
-      loadPages().catch(() => undefined) // while the gateway is asked about the session; `show` reports a fault
-      why = (await resumeSession()) ?? why
-    }
+    loadPages().catch(() => undefined) // while the gateway is asked, or the form is filled in; `show` reports a fault
+    await signInByLink()
+    // a link that was used before does not end the session that the tab has
+    if (session() === undefined) why = (await resumeSession()) ?? why
   } catch (error) {
     tell(error)
     return

@@ -70,12 +70,10 @@ let linkFault: string | undefined
 /**
  * Signs in by the code of a one-time link, `#sign-in=CODE`, which is taken out of the address first. The sign-in page
  * shows a fault.
- *
- * @returns whether the address is such a link
  */
-export async function signInByLink(): Promise<boolean> {
+export async function signInByLink(): Promise<void> {
   const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1]
-  if (code === undefined) return false
+  if (code === undefined) return
   history.replaceState(null, '', `${location.pathname}#/`)
   try {
     const response = await fetch('/console/sign-in', {
@@ -95,7 +93,6 @@ export async function signInByLink(): Promise<boolean> {
   } catch (error) {
     linkFault = isFault(error) && error.status === 404 ? t('linkUsed') : faultText(error)
   }
-  return true
 }
 
 async function open(keyId: string, secret: string, lifeS: number): Promise<void> {

@@ -109,3 +109,18 @@ t.test('session: a key without session:read keeps its session through a reload',
   await page.reload()
   await page.getByRole('heading', { name: 'Tables' }).waitFor()
 })
+
+t.test(
+  'session: a link that is not valid any more leaves the session that the tab has',
+  { skip },
+  async (t) => {
+    const gateway = await townGateway(t)
+    const view = await openConsole(await startBrowser(t), gateway.url)
+    const { page } = view
+    await signIn(view, gateway.admin)
+    await page.goto('about:blank')
+    await page.goto(`${gateway.url}/console/#sign-in=used`)
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    t.notMatch(page.url(), /sign-in/)
+  },
+)

@@ -1,24 +1,16 @@
 import { foundExpected, JA_ERRORS } from '../words/ja-errors.js'
 import { t } from './i18n.js'
+import { oneLine, type Said } from './reason.js'
 import { isFault } from './rpc.js'
 import { currentSettings } from './settings.js'
 
-/** What a page says of an error. */
-interface FaultParts {
-  /** in the language of the page */
-  readonly text: string
-  /** English words of the gateway or the browser, beside a text in another language */
-  readonly detail?: string
-}
-
 /** Text of an error in one line. */
 export function faultText(error: unknown): string {
-  const { text, detail } = faultParts(error)
-  return detail === undefined ? text : `${text} (${detail})`
+  return oneLine(faultParts(error))
 }
 
 /** Text of an error, with advice for a lost connection and a missing scope. */
-export function faultParts(error: unknown): FaultParts {
+export function faultParts(error: unknown): Said {
   // what browsers throw for a file or module that does not come
   if (error instanceof TypeError && /fetch|load|import/i.test(error.message))
     return { text: t('networkFault') }

@@ -1,7 +1,7 @@
 import { type Child, fill, freshId, h } from './dom.js'
 import { faultParts, faultText } from './fault-text.js'
 import { t } from './i18n.js'
-import { reasonParts } from './reason.js'
+import { reasonParts, type Said } from './reason.js'
 import { currentSettings } from './settings.js'
 
 /** An input with its label; screen readers read the hint as its description. */
@@ -86,7 +86,7 @@ export function reasonNote(reason: string | null): HTMLElement {
 }
 
 /** A text, with English words of the gateway below it. */
-function withDetail({ text, detail }: { text: string; detail?: string }): Child[] {
+function withDetail({ text, detail }: Said): Child[] {
   return [text, detail !== undefined && h('span', { class: 'detail', lang: 'en' }, detail)]
 }
 
@@ -155,20 +155,16 @@ export function showFault(box: Element, error: unknown, shown: string, again: ()
 /** Status line of a form; screen readers read it when it changes. */
 export function statusLine() {
   const element = h('p', { class: 'notice', role: 'status' })
-  const say = (text: string, kind = '') => {
+  const say = (content: Child | readonly Child[], kind = '') => {
     element.className = `notice ${kind}`
     element.setAttribute('role', kind === 'bad' ? 'alert' : 'status')
-    element.textContent = text
+    fill(element, ...[content].flat())
   }
   return {
     element,
     say,
     good: (text: string) => say(text, 'good'),
-    bad: (error: unknown) => {
-      if (typeof error === 'string') return say(error, 'bad')
-      say('', 'bad')
-      fill(element, ...withDetail(faultParts(error)))
-    },
+    bad: (error: unknown) => say(typeof error === 'string' ? error : withDetail(faultParts(error)), 'bad'),
   }
 }
 

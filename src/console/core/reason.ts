@@ -16,16 +16,21 @@ const BY_STATUS: Record<string, string> = {
   507: '送信先のディスクに空きがありません',
 }
 
-/** What a page says of a failed attempt. */
-interface ReasonParts {
+/** What a page says of a fault. */
+export interface Said {
   /** in the language of the page */
   readonly text: string
-  /** words of the gateway or of an upstream, in English */
+  /** English words of the gateway, of an upstream or of the browser, beside a text in another language */
   readonly detail?: string
 }
 
+/** A text with its detail in brackets. */
+export function oneLine({ text, detail }: Said): string {
+  return detail === undefined ? text : `${text} (${detail})`
+}
+
 /** Reasons of failed attempts and of parts that are not ready, as the gateway words them. */
-const REASONS: readonly (readonly [RegExp, (...parts: string[]) => ReasonParts])[] = [
+const REASONS: readonly (readonly [RegExp, string | ((...parts: string[]) => Said)])[] = [
   [
     /^The upstream answered (\d{3})(?:: (.*))?$/s,
     (status, text) => ({
@@ -53,53 +58,45 @@ const REASONS: readonly (readonly [RegExp, (...parts: string[]) => ReasonParts])
   ],
   [/^paused by the operator$/, () => ({ text: '送信は一時停止されています' })],
   [/^(\d+) transfers failed permanently$/, (n) => ({ text: `${n} 件の転送が失敗しました` })],
-  [
-    /^the wall clock is behind .*$/,
-    (...rest) => withDetail('デバイスの時計が正しくありません。期限切れの処理は行われません', rest),
-  ],
-  [
-    /^\d+ bytes are free, .*$/,
-    (...rest) => withDetail('ディスクの空き容量が不足しています。読み取りは可能です', rest),
-  ],
-  [
-    /^the search (?:worker|thread) did not answer .*$/,
-    (...rest) => withDetail('経路検索が応答していません', rest),
-  ],
-  [/^\S+ cannot be written$/, (...rest) => withDetail('データを書き込めません', rest)],
-  [/^\S+ cannot be read$/, (...rest) => withDetail('データを読み取れません', rest)],
-  [
-    /^a database has damaged pages: .*$/,
-    (...rest) => withDetail('データベースが破損しています。バックアップから復元してください', rest),
-  ],
+  [/^the wall clock is behind .*$/, 'デバイスの時計が正しくありません。期限切れの処理は行われません'],
+  [/^\d+ bytes are free, .*$/, 'ディスクの空き容量が不足しています。読み取りは可能です'],
+  [/^the search (?:worker|thread) (?:did not answer|cannot be used).*$/, '経路検索が応答していません'],
+  [/^\S+ cannot be written$/, 'データを書き込めません'],
+  [/^\S+ cannot be read$/, 'データを読み取れません'],
+  [/^a database has damaged pages: .*$/, 'データベースが破損しています。バックアップから復元してください'],
   [
     /^\S+ is no longer the file that was opened: .*$/,
-    (...rest) =>
-      withDetail('データベースのファイルが置き換えられています。ゲートウェイを再起動してください', rest),
+    'データベースのファイルが置き換えられています。ゲートウェイを再起動してください',
   ],
+  [/^the database (?:did not answer|cannot be used).*$/, 'データベースを使用できません'],
+  [/^the object store (?:did not answer|cannot be used).*$/, 'オブジェクトストアを使用できません'],
+  [/^the last round of housekeeping failed; .*$/, '定期メンテナンスに失敗しました'],
   [/^the gateway is stopping$/, () => ({ text: 'ゲートウェイは停止中です' })],
 ]
-
-/** @param rest matched parts, the whole text last */
-function withDetail(text: string, rest: readonly string[]): ReasonParts {
-  const detail = rest.at(-1)
-  return detail === undefined ? { text } : { text, detail }
-}
 
 /**
  * Reason of a failed attempt in the language of the console: known ones are Japanese sentences with the original as
  * detail, others stay as they are.
  */
-export function reasonParts(text: string, language: 'en' | 'ja'): ReasonParts {
+export function reasonParts(text: string, language: 'en' | 'ja'): Said {
   if (language !== 'ja') return { text }
-  for (const [pattern, parts] of REASONS) {
+  const known = knownReason(text)
+  if (known !== undefined) return known
+  // a part may have several reasons
+  const each = text.split(/; (?!the log has|reads go on)/).map(knownReason)
+  if (each.length < 2 || each.some((one) => one === undefined)) return { text }
+  return { text: each.map((one) => one?.text).join('。'), detail: text }
+}
+
+function knownReason(text: string): Said | undefined {
+  for (const [pattern, said] of REASONS) {
     const [found, ...groups] = pattern.exec(text) ?? []
-    if (found !== undefined) return parts(...groups, found)
+    if (found !== undefined) return typeof said === 'string' ? { text: said, detail: found } : said(...groups)
   }
-  return { text }
+  return undefined
 }
 
 /** Reason of a failed attempt in one line, with the original in brackets. */
 export function reasonText(reason: string, language: 'en' | 'ja'): string {
-  const { text, detail } = reasonParts(reason, language)
-  return detail === undefined ? text : `${text} (${detail})`
+  return oneLine(reasonParts(reason, language))
 }

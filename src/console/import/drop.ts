@@ -24,14 +24,17 @@ export function dropTarget(): () => void {
     show(1)
   })
   on('dragleave', () => show(-1))
-  on('dragover', (event) => event.preventDefault())
+  // a field of a form takes its own files, which a prevented event would not bring
+  on('dragover', (event) => {
+    if (!isField(event.target)) event.preventDefault()
+  })
   on('drop', (event) => {
-    event.preventDefault()
     depth = 0
     show(0)
+    if (isField(event.target)) return
+    event.preventDefault()
     const files = [...(event.dataTransfer?.files ?? [])]
-    // fields of a form take their own files
-    if (files.length > 0 && !isField(event.target)) offerFiles(files)
+    if (files.length > 0) offerFiles(files)
   })
   document.body.append(overlay)
   return () => {

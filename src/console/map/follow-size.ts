@@ -1,8 +1,8 @@
 import type { Map as MapLibreMap } from 'maplibre-gl'
 
 /**
- * Keeps a map as large as its box. The library ignores the first report of a new size, so a box that grows while the
- * map is being made would stay partly blank.
+ * Keeps a map as large as its box at every report of a new size, also while the map is being made, when the library may
+ * take the first report for the size that it began with.
  *
  * @returns function that ends it
  */

@@ -1,9 +1,9 @@
-import { Upload } from 'tus-js-client'
+import { type HttpResponse, Upload } from 'tus-js-client'
 import { fill, h } from '../core/dom.js'
 import { fileField } from '../core/file-field.js'
 import { formatBytes, t } from '../core/i18n.js'
 import { button, checkbox, field, statusLine } from '../core/parts.js'
-import { sessionHeaders } from '../core/rpc.js'
+import { rpcFault, sessionHeaders } from '../core/rpc.js'
 import { createSha256 } from './sha256.js'
 
 const UPLOADS_PATH = '/api/v2/model_store/uploads'
@@ -37,7 +37,7 @@ export function uploadForm(store: string, onDone: () => void): HTMLElement {
       await send(chosen, method, data, bar, status)
       onDone()
     } catch (error) {
-      status.bad(error instanceof Error ? error.message : String(error))
+      status.bad(error)
     }
     fill(bar)
   }
@@ -116,7 +116,7 @@ function transfer(
       onChunkComplete(_, accepted) {
         sent = accepted
       },
-      onError: (error) => reject(new Error(messageOf(error))),
+      onError: (error) => reject(faultOf(error)),
       onSuccess: ({ lastResponse }) => resolve(lastResponse.getBody()),
     })
     const pause = pauseButton((isNow) => {
@@ -158,15 +158,15 @@ async function digestOf(file: File, onProgress: (bytes: number) => void): Promis
   return hash.hex()
 }
 
-/** Message of the gateway's response; that of the error when there is none. */
-function messageOf(error: Error & { originalResponse?: { getBody(): string } | null }): string {
+/** Fault that the gateway answered with; the library's own error when there is none. */
+function faultOf(error: Error & { originalResponse?: HttpResponse | null }): Error {
+  const response = error.originalResponse
+  if (response == null) return error
   try {
-    const { error: found } = JSON.parse(error.originalResponse?.getBody() ?? '') as {
-      error: { message: string }
-    }
-    return found.message
+    const { error: found } = JSON.parse(response.getBody()) as { error: Parameters<typeof rpcFault>[1] }
+    return rpcFault(response.getStatus(), found)
   } catch {
-    return error.message
+    return error
   }
 }
 
