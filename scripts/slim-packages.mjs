@@ -19,7 +19,9 @@ const LEFT_OUT = [
   ),
   ...['./ports/testport', './ports/c701port', '../ports/asciiport', '../ports/bleport'].map(leftOfModbus),
   ...['modbus-serial', '@tus/server', '@tus/utils'].map((importer) => ({
-    ...{ name: 'debug', importer, contents: 'module.exports = () => () => undefined' },
+    name: 'debug',
+    importer,
+    contents: 'module.exports = () => () => undefined',
   })),
   // exemplars, summaries and logs by other threads, which the gateway does not use
   { name: '@opentelemetry/api', importer: 'prom-client', contents: '' },
@@ -54,15 +56,15 @@ export function slimPackages({ mustMatch, apart = false }) {
   return {
     name: 'slim-packages',
     setup(build) {
-      const unmatched = new Set([...LEFT_OUT, ...TRIMMED].map(({ name }) => name))
-      const onMatch = (name) => unmatched.delete(name)
+      const unmatched = new Set([...LEFT_OUT, ...TRIMMED])
+      const onMatch = (rule) => unmatched.delete(rule)
       for (const module of LEFT_OUT) leaveOut(build, module, onMatch)
       for (const trimmed of TRIMMED) trim(build, trimmed, onMatch, apart)
       build.onEnd(() => {
         if (!mustMatch) return undefined
-        const errors = [...unmatched].map((name) => ({
+        const errors = [...unmatched].map(({ name, importer = 'a module of the program' }) => ({
           text:
-            `scripts/slim-packages.mjs: no module imports ${name}. After an upgrade of its package, look for what ` +
+            `scripts/slim-packages.mjs: ${importer} does not import ${name}. After an upgrade of its package, look for what ` +
             'replaced it and change the rule, or remove the rule if `npm run bench -- footprint` is no worse without it.',
         }))
         return { errors }

@@ -6,6 +6,6 @@ export function option(name, otherwise) {
 
 /** The word given as `--name=WORD`, or `otherwise`. */
 export function word(name, otherwise) {
-  const given = process.argv.map((argument) => argument.match(`^--${name}=([a-z]+)$`)?.[1]).find(Boolean)
+  const given = process.argv.map((argument) => argument.match(`^--${name}=(\\S+)$`)?.[1]).find(Boolean)
   return given ?? otherwise
 }

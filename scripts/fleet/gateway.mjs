@@ -3,7 +3,7 @@ import { headersOf, joinRequest, nameOf, uuidOf } from './identity.mjs'
 import { putModel } from './models.mjs'
 import { cutUntilMs } from './plan.mjs'
 import { changedRows, definitionOf, digestOfDefinition, drawn, placeOf, rowOf, SLOTS } from './rows.mjs'
-import { encodeBatch, retryMs, SENT_ROWS } from './sources.mjs'
+import { encodeBatch, PUTTING_OFF, retryMs, SENT_ROWS } from './sources.mjs'
 import { noteMs, noteName } from './stats.mjs'
 import { faultOf, readResult } from './wire.mjs'
 
@@ -13,8 +13,6 @@ const SAVED_EVERY = 5
 const DRAIN_RETRY_MS = 2000
 /** Tries of the last report. */
 const LAST_TRIES = 5
-/** Statuses of a hub that takes nothing now. */
-const PUTTING_OFF = [429, 503]
 /** Failures after which a gateway does not try to join again. */
 const MAX_JOIN_FAILURES = 8
 

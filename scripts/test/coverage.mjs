@@ -1,8 +1,7 @@
 // npm run coverage: runs the tests with V8's coverage, worker threads included, and prints lines and branches
 // covered for each room, then the branches that no test takes in the rooms of --branches=ROOM,…, unless a
-// comment `no test: REASON` stands on the first line of the branch or beside that line. With --report
-// only what the last run left in the folder named by NODE_V8_COVERAGE is read. The built program, which some
-// tests start, is not counted.
+// comment `no test: REASON` stands on the first line of the branch or beside that line. The built program, which
+// some tests start, is not counted.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -10,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { Report } from 'c8'
 
 /** Where processes and threads leave what they ran. */
-const RAW = path.resolve(process.env.NODE_V8_COVERAGE ?? 'build/coverage/raw')
+const RAW = path.resolve('build/coverage/raw')
 const REPORT = 'build/coverage'
 /** Bundle of the worker threads; its map lies beside it. */
 const WORKER = path.resolve('build/test/worker.cjs')
@@ -19,15 +18,11 @@ const NO_TEST = /\bno test: \S/
 
 const words = process.argv.slice(2)
 const rooms = words.find((word) => word.startsWith('--branches='))?.slice('--branches='.length)
-delete process.env.NODE_V8_COVERAGE // this process reads, it is not measured
-let status = 0
-if (!words.includes('--report')) {
-  rmSync(RAW, { recursive: true, force: true })
-  mkdirSync(RAW, { recursive: true })
-  const env = { ...process.env, NODE_V8_COVERAGE: RAW }
-  status =
-    spawnSync(process.execPath, ['scripts/test/main.mjs', '-Rterse'], { stdio: 'inherit', env }).status ?? 1
-}
+rmSync(RAW, { recursive: true, force: true })
+mkdirSync(RAW, { recursive: true })
+const env = { ...process.env, NODE_V8_COVERAGE: RAW }
+let status =
+  spawnSync(process.execPath, ['scripts/test/main.mjs', '-Rterse'], { stdio: 'inherit', env }).status ?? 1
 if (existsSync(RAW) && readdirSync(RAW).length > 0) {
   keepSources()
   nameMap()
@@ -44,7 +39,7 @@ if (existsSync(RAW) && readdirSync(RAW).length > 0) {
   }).run()
   print(JSON.parse(readFileSync(path.join(REPORT, 'coverage-final.json'), 'utf8')))
 } else {
-  console.error(`coverage: ${RAW} holds nothing: run the tests with NODE_V8_COVERAGE=${RAW}`)
+  console.error(`coverage: ${RAW} holds nothing: the tests have not begun`)
   status = 1
 }
 process.exitCode = status

@@ -17,8 +17,8 @@ import type { WatchedTimeline } from './timeline.js'
 
 /** Attempts of a time-dependent search in slices before it runs in one go. */
 const MAX_SLICED_ATTEMPTS = 3
-/** Writers that are kept for the next answers: few answers are written between the slices of others. */
-const KEPT_WRITERS = 4
+/** Writers that are kept for the next answers: few answers are written between the slices of others. Each may hold 4 MB. */
+const KEPT_WRITERS = 2
 
 /** Costs of the roads at the departure, and over time where that is asked for. */
 interface Costs {

@@ -7,7 +7,7 @@ import { progressOf, type SenderStates } from './states.js'
 import { sendNext, stopReason } from './turn.js'
 
 /** Statuses of a receiver that takes nothing now: too many calls, busy. */
-const PUTTING_OFF = [429, 503]
+export const PUTTING_OFF = [429, 503]
 /** Longest time between two notes of progress while a feed sends, ms: a note is a write to the disk. */
 const NOTE_MS = 10_000
 
