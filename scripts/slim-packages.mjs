@@ -73,20 +73,22 @@ export function slimPackages({ mustMatch, apart = false }) {
   }
 }
 
-function leaveOut(build, { name, importer, contents }, onMatch) {
+function leaveOut(build, rule, onMatch) {
+  const { name, importer, contents } = rule
   const filter = exactly(name)
   build.onResolve({ filter }, (args) => {
     if (!args.importer.includes(`/node_modules/${importer}/`)) return undefined
-    onMatch(name)
+    onMatch(rule)
     return { path: name, namespace: 'left-out' }
   })
   build.onLoad({ filter, namespace: 'left-out' }, () => ({ contents, loader: 'js' }))
 }
 
-function trim(build, { name, isLazy, contents, names }, onMatch, apart) {
+function trim(build, rule, onMatch, apart) {
+  const { name, isLazy, contents, names } = rule
   const resolveDir = path.resolve('node_modules', name)
   build.onResolve({ filter: exactly(name) }, () => {
-    onMatch(name)
+    onMatch(rule)
     return { path: name, namespace: 'trimmed' }
   })
   build.onResolve({ filter: exactly(`${name}/trimmed`) }, () =>
