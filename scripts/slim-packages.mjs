@@ -18,7 +18,7 @@ const LEFT_OUT = [
     leftOfModbus,
   ),
   ...['./ports/testport', './ports/c701port', '../ports/asciiport', '../ports/bleport'].map(leftOfModbus),
-  ...['modbus-serial', '@tus/server', '@tus/utils'].map((importer) => ({
+  ...['modbus-serial', '@tus/server'].map((importer) => ({
     name: 'debug',
     importer,
     contents: 'module.exports = () => () => undefined',
