@@ -24,10 +24,17 @@ export function createTableDigests({ db, catalog }: TablesContext): TableDigests
     count: async (table, limit) =>
       (await write(table, (rows, found) => countRows(rows, found, limit))) ?? true,
     async read({ tableId }, origins) {
-      return sumsOf(await db.read.all<SumRow>(READ, tableId, origins))
+      const found =
+        origins === null
+          ? await db.read.all<SumRow>(READ.all, tableId)
+          : await db.read.all<SumRow>(READ.some, tableId, origins)
+      return sumsOf(found)
     },
     async received(sender, feed, origins) {
-      const found = await db.read.all<SumRow & CursorRow>(RECEIVED, sender, feed, origins)
+      const found =
+        origins === null
+          ? await db.read.all<SumRow & CursorRow>(RECEIVED.all, sender, feed)
+          : await db.read.all<SumRow & CursorRow>(RECEIVED.some, sender, feed, origins)
       const [first] = found
       const table = first === undefined ? undefined : await catalog.findById(db.read, first.tableId)
       const sums = sumsOf(found)
@@ -57,21 +64,32 @@ interface SumRow {
   removed: number
 }
 
-/** Days of the origins that are asked for, as of the same state as the numbers beside them. */
+/** Days of a table, as of the same state as the numbers beside them. @param which condition on the origins */
 const days = (
-  origins: string,
+  which: string,
 ) => `LEFT JOIN LATERAL (SELECT o.node_id AS origin, d.day, d.rows, d.sum, d.removed FROM (
       SELECT origin_id, day, rows, sum, 0::bigint AS removed FROM loader_digest_day
-        WHERE table_id = s.table_id AND rows <> 0
-      UNION ALL SELECT origin_id, day, rows, sum, rows FROM loader_removed_day WHERE table_id = s.table_id
-    ) AS d JOIN row_origin AS o USING (origin_id)
-    WHERE ${origins}::text[] IS NULL OR o.node_id = ANY (${origins}::text[])) AS d ON true`
+        WHERE table_id = s.table_id AND rows <> 0 ${which}
+      UNION ALL SELECT origin_id, day, rows, sum, rows FROM loader_removed_day WHERE table_id = s.table_id ${which}
+    ) AS d JOIN row_origin AS o USING (origin_id)) AS d ON true`
+/**
+ * Condition on the origins that a parameter lists, null for all. Their ids are known before the days are read, so that
+ * those are found by the key: a table of a fleet has days of thousands of gateways.
+ */
+const ofOrigins = (parameter: string | null) =>
+  parameter === null
+    ? ''
+    : `AND origin_id = ANY (ARRAY(SELECT origin_id FROM row_origin WHERE node_id = ANY (${parameter}::text[])))`
 const SUMS = 's.counted, s.last_change AS last, d.origin, d.day, d.rows, d.sum, d.removed'
-const READ = `SELECT ${SUMS} FROM loader_state AS s ${days('$2')}
+const readSql = (origins: string | null) => `SELECT ${SUMS} FROM loader_state AS s ${days(ofOrigins(origins))}
   WHERE s.table_id = $1 AND s.counted IS NOT NULL ORDER BY d.origin, d.day`
-const RECEIVED = `SELECT ${SUMS}, c.sender_table AS "senderTable", c.epoch, c.digest, c.cursor, c.table_id AS "tableId"
-  FROM feed_cursor AS c JOIN loader_state AS s USING (table_id) ${days('$3')}
+const receivedSql = (
+  origins: string | null,
+) => `SELECT ${SUMS}, c.sender_table AS "senderTable", c.epoch, c.digest, c.cursor, c.table_id AS "tableId"
+  FROM feed_cursor AS c JOIN loader_state AS s USING (table_id) ${days(ofOrigins(origins))}
   WHERE c.sender = $1 AND c.feed = $2 AND s.counted IS NOT NULL ORDER BY d.origin, d.day`
+const READ = { all: readSql(null), some: readSql('$2') }
+const RECEIVED = { all: receivedSql(null), some: receivedSql('$3') }
 const REMOVED = `SELECT o.node_id AS origin, day, rows AS removed
   FROM loader_removed_day JOIN row_origin AS o USING (origin_id) WHERE table_id = $1 ORDER BY o.node_id, day`
 

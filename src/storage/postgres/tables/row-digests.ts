@@ -3,7 +3,7 @@ import type { LoaderTable, TableRef } from '../../tables.js'
 import type { Rows } from '../connection/database.js'
 import { changedAfterSql } from './changed-sql.js'
 import { sqlTypeOf } from './ddl.js'
-import { readSumNumber, sumNumber } from './digest-sums.js'
+import { sumNumber } from './digest-sums.js'
 import { arrayText, readValues } from './stored-values.js'
 import { lockTable } from './table-state.js'
 import { SUM_BASE } from './write-sql.js'
@@ -113,31 +113,3 @@ export async function countRows(rows: Rows, table: LoaderTable, limit: number): 
 
 /** Values of a row of `changedAfterSql` before those of the columns. */
 const CHANGED_HEAD = 5
-
-/** Sum of the rows of an origin whose last write there was on one day. */
-export interface OriginDay {
-  /** UUID of the node; empty for this hub */
-  readonly origin: string
-  /** UTC day, days since 1970 */
-  readonly day: number
-  readonly sum: DigestSum
-}
-
-/**
- * Reads the sums of a table, ordered by origin and day.
- *
- * @param origins UUIDs, empty for this hub; null for all
- */
-export async function readDays(
-  rows: Rows,
-  { tableId }: Pick<TableRef, 'tableId'>,
-  origins: readonly string[] | null,
-): Promise<OriginDay[]> {
-  const found = await rows.all<{ origin: string; day: number; rows: number; sum: string }>(
-    `SELECT o.node_id AS origin, d.day, d.rows, d.sum FROM loader_digest_day AS d JOIN row_origin AS o USING (origin_id)
-     WHERE d.table_id = $1 AND d.rows <> 0 AND ($2::text[] IS NULL OR o.node_id = ANY ($2::text[]))
-     ORDER BY o.node_id, d.day`,
-    ...[tableId, origins],
-  )
-  return found.map(({ origin, day, rows: count, sum }) => ({ origin, day, sum: readSumNumber(count, sum) }))
-}

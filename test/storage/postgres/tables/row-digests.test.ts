@@ -8,12 +8,12 @@ import {
   noRows,
   sumHex,
 } from '../../../../src/storage/exchange/row-digest.js'
+import { createTableDigests } from '../../../../src/storage/postgres/feeds/table-digests.js'
 import { readSumNumber, sumNumber } from '../../../../src/storage/postgres/tables/digest-sums.js'
 import {
   beginCounting,
   countingOf,
   countRows,
-  readDays,
   restartCounting,
 } from '../../../../src/storage/postgres/tables/row-digests.js'
 import type { LoaderTable } from '../../../../src/storage/tables.js'
@@ -31,6 +31,11 @@ t.test('sums as numbers and bytes', async (t) => {
   t.same(readSumNumber(0, '0'), noRows())
   t.equal(sumNumber({ rows: 2, limbs: new Uint32Array([5, 0, 0, 0, 0, 0, 0, 1]) }), 5n + 2n ** 224n)
 })
+
+/** Sums of a table as its upstream is told of them. */
+async function daysOf({ context }: PostgresTables, table: LoaderTable, origins: readonly string[] | null) {
+  return (await createTableDigests(context).read(table, origins))?.days ?? []
+}
 
 /** Sums of all rows, straight from the rows. */
 async function expected({ changes }: PostgresTables, table: LoaderTable) {
@@ -83,7 +88,7 @@ t.test('sums of loader tables', { skip: noPostgres() }, async (t) => {
         }
         await db.write((rows) => beginCounting(rows, table))
         await db.write((rows) => countRows(rows, table, 1000))
-        deepStrictEqual(shown(await readDays(db.read, table, null)), await expected(world, table))
+        deepStrictEqual(shown(await daysOf(world, table, null)), await expected(world, table))
         const counting = await countingOf(db.read, table)
         deepStrictEqual(counting?.counted, counting?.last)
       }),
@@ -106,17 +111,17 @@ t.test('sums of loader tables', { skip: noPostgres() }, async (t) => {
     await put(table, [feature(null, { k: 5, v: 1 }), feature(null, { k: 2000, v: 1 })], 'override')
     t.equal(await db.write((rows) => countRows(rows, table, 700)), false)
     t.equal(await db.write((rows) => countRows(rows, table, 700)), true)
-    t.same(shown(await readDays(db.read, table, null)), await expected(world, table))
+    t.same(shown(await daysOf(world, table, null)), await expected(world, table))
     await put(table, [feature(null, { k: 5, v: 2 }), feature(null, { k: 9999 })], 'override', { origin: FAR })
-    t.same(shown(await readDays(db.read, table, null)), await expected(world, table))
-    t.equal((await readDays(db.read, table, [''])).length, 1)
-    t.equal((await readDays(db.read, table, [FAR, 'other'])).length, 1)
-    t.same(await readDays(db.read, table, []), [])
+    t.same(shown(await daysOf(world, table, null)), await expected(world, table))
+    t.equal((await daysOf(world, table, [''])).length, 1)
+    t.equal((await daysOf(world, table, [FAR, 'other'])).length, 1)
+    t.same(await daysOf(world, table, []), [])
     const grown = await addColumns(table, [columnOf({ name: 'more' })])
     t.same(await countingOf(db.read, table), { counted: 0, last: 2304 })
     t.equal(await db.write((rows) => countRows(rows, grown, 10_000)), true)
-    t.same(shown(await readDays(db.read, grown, null)), await expected(world, grown))
+    t.same(shown(await daysOf(world, grown, null)), await expected(world, grown))
     await db.write((rows) => restartCounting(rows, grown))
-    t.same(await readDays(db.read, grown, null), [])
+    t.same(await daysOf(world, grown, null), [])
   })
 })
