@@ -14,7 +14,7 @@ t.test('taking: rows are read for the group that is stored and the next one; oth
   const table = { tableId: 1 } as LoaderTable
   const stored: (() => void)[] = []
   // a database whose transactions end when the test says so
-  const write = () => new Promise((resolve) => stored.push(() => resolve(Array(2).fill({ written: ROWS }))))
+  const write = () => new Promise((resolve) => stored.push(() => resolve(Array(2).fill({ result: ROWS }))))
   const taking = createTaking({
     db: { write },
     origins: { prepare: async () => undefined },
