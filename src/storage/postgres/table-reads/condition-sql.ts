@@ -9,6 +9,13 @@ import { valueText } from '../tables/stored-values.js'
 export interface SqlColumn {
   readonly sql: string
   readonly type: SqlType
+  /** of a value in another, small table: a term is tested there, once for each value, instead of once for each row */
+  readonly elsewhere?: {
+    /** the column in that table */
+    readonly sql: string
+    /** Returns SQL for the rows that refer to one that matches. */
+    rows(term: string): string
+  }
 }
 
 /** Columns of a condition, and its parameters. */
@@ -130,7 +137,13 @@ function joined(
 }
 
 function compileTerm(term: Term, scope: ConditionScope): string {
-  const { sql, type } = scope.columnOf(term.column.name)
+  const { sql, type, elsewhere } = scope.columnOf(term.column.name)
+  return elsewhere === undefined
+    ? termSql(term, { sql, type }, scope)
+    : elsewhere.rows(termSql(term, { sql: elsewhere.sql, type }, scope))
+}
+
+function termSql(term: Term, { sql, type }: SqlColumn, scope: ConditionScope): string {
   switch (term.kind) {
     case 'is_null':
       return `${sql} IS NULL`

@@ -66,11 +66,21 @@ export async function planQuery(
   }
 }
 
+/** The node of a row's origin. */
+const ORIGIN: SqlColumn = {
+  sql: ORIGIN_SQL,
+  type: 'text',
+  elsewhere: {
+    sql: 'o.node_id',
+    rows: (term) => `t.origin IN (SELECT o.origin_id FROM row_origin AS o WHERE ${term})`,
+  },
+}
+
 /** Returns the SQL of a column that a query may name. */
 export function sqlColumn(table: LoaderTable, name: string): SqlColumn {
   const slot = table.columns.findIndex((column) => column.name === name)
   const column = table.columns[slot]
-  if (column === undefined) return { sql: ORIGIN_SQL, type: 'text' } // only known columns, and the origin, arrive here
+  if (column === undefined) return ORIGIN // only known columns, and the origin, arrive here
   return { sql: `t.${columnName(slot)}`, type: sqlTypeOf(column) }
 }
 
