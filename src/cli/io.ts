@@ -26,8 +26,12 @@ export interface CliDeps {
   readonly entryFile: string
   readonly version: string
   createLog(level: LogLevel): Log
-  /** keeps the heap of this process small, for a process that runs for months */
-  keepHeapSmall(): void
+  /**
+   * keeps the heap of this process small, for a process that runs for months
+   *
+   * @param collectsSoon also old objects are collected soon
+   */
+  keepHeapSmall(collectsSoon?: boolean): void
   /** makes files created from now on readable by this user only */
   makeFilesPrivate(): void
   /** @returns a function that stops listening */

@@ -47,10 +47,10 @@ export function addServeCommand(program: Command, io: CliIo, deps: CliDeps): voi
 async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<void> {
   const settings = readSettings(options, deps, flagsOf(options))
   deps.makeFilesPrivate()
-  deps.keepHeapSmall()
+  const isHub = settings.config.role === 'hub'
+  deps.keepHeapSmall(isHub)
   const log = deps.createLog(levelOf(settings, options, io))
   const layout = layoutOf(settings.dataDir, settings.config.encryption.keyFile)
-  const isHub = settings.config.role === 'hub'
   if (isHub && options.demo === true) throw usageError('--demo is for gateways, found the role hub')
   makeDirectories(layout)
   // before the lock file is made, which shows that a gateway ran here; a hub has no databases of its own
