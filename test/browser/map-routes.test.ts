@@ -61,15 +61,18 @@ t.test(
       return scrollWidth - clientWidth
     })()`)
     t.equal(frame, 0, 'the table fits its frame')
+    const below = await page.evaluate('document.documentElement.scrollHeight - window.innerHeight')
+    t.equal(below, 0, 'the page is as high as the window: the panel scrolls')
+    t.equal(await page.locator('.totals div', { hasText: 'Cost' }).count(), 0, 'its cost leaves the risk out')
 
-    const profile = page.getByRole('slider', { name: 'Risk and cost along the route' })
+    const profile = page.getByRole('slider', { name: 'Risk along the route' })
     const canvas = page.locator('canvas')
     const before = await canvas.screenshot()
     await profile.focus()
     await page.keyboard.press('End')
-    t.match(await profile.getAttribute('aria-valuetext'), /^8[56]\d m · Row 3 .* · risk 0 · cost ×1$/)
+    t.match(await profile.getAttribute('aria-valuetext'), /^8[56]\d m · Row 3 .* · risk 0$/)
     for (let i = 0; i < 5; i++) await page.keyboard.press('PageDown')
-    t.match(await profile.getAttribute('aria-valuetext'), /^4[23]\d m · .* · risk 10 · cost ×1$/)
+    t.match(await profile.getAttribute('aria-valuetext'), /^4[23]\d m · .* · risk 10$/)
     await until('the place is marked on the map', async () => !before.equals(await canvas.screenshot()))
 
     await page.getByRole('button', { name: 'Copy link' }).click()

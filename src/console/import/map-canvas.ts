@@ -92,7 +92,9 @@ export async function createMapCanvas(
       if (near?.name !== base || map.getSource(SOURCE) === undefined) useBase(near)
       else draw()
       base = near?.name
-      fit = () => void map.fitBounds([west, south, east, north], { padding: 24, maxZoom: 15, animate: false })
+      // the buttons lie at the right, the attribution at the bottom
+      const padding = { top: 24, right: 56, bottom: 40, left: 24 }
+      fit = () => void map.fitBounds([west, south, east, north], { padding, maxZoom: 15, animate: false })
       fit()
     },
     select(positions) {

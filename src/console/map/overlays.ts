@@ -43,7 +43,7 @@ export function overlaySources(): StyleSpecification['sources'] {
   )
 }
 
-/** Layers below the names of roads. */
+/** Layers below the names of roads: also the routes, on which streets keep their names. */
 export function overlayLayers(colours: OverlayColours): LayerSpecification[] {
   return [
     {
@@ -65,6 +65,7 @@ export function overlayLayers(colours: OverlayColours): LayerSpecification[] {
       paint: { 'line-color': ['get', 'colour'], 'line-width': 1.8 },
     },
     ...shapeLayers(),
+    ...lineLayers(colours),
   ]
 }
 
@@ -95,17 +96,12 @@ function shapeLayers(): LayerSpecification[] {
   ]
 }
 
-/** Layers above everything else: routes, points of records, and the mark on the route. */
+/** Layers above everything else: the drawn area, points of records, and the mark on the route. */
 export function routeLayers({ route, halo }: OverlayColours): LayerSpecification[] {
-  return [
-    ...lineLayers(route, halo),
-    ...draftLayers(halo),
-    ...pointLayers(route, halo),
-    markLayer(route, halo),
-  ]
+  return [...draftLayers(halo), ...pointLayers(route, halo), markLayer(route, halo)]
 }
 
-function lineLayers(route: string, halo: string): LayerSpecification[] {
+function lineLayers({ route, halo }: OverlayColours): LayerSpecification[] {
   const line = (
     id: string,
     source: Overlay,
@@ -184,7 +180,7 @@ function pointLayers(route: string, halo: string): LayerSpecification[] {
       paint: {
         'circle-color': ['get', 'colour'],
         'circle-radius': ['interpolate', ['linear'], ['zoom'], 8, 5, 16, 8],
-        'circle-stroke-color': halo,
+        'circle-stroke-color': '#ffffff', // also in the dark: some colours nearly are that of its ground
         'circle-stroke-width': 1.5,
       },
     },

@@ -30,7 +30,7 @@ interface Colours {
 
 const LIGHT: Colours = {
   ground: '#e9edec',
-  casing: '#a9b5b9',
+  casing: '#869297',
   road: '#ffffff',
   main: '#fbe3a6',
   fast: '#f5c26b',
@@ -43,9 +43,9 @@ const LIGHT: Colours = {
 const DARK: Colours = {
   ground: '#141d22',
   casing: '#0d1417',
-  road: '#3a4a52',
-  main: '#6c6243',
-  fast: '#8a6b34',
+  road: '#5a6c76',
+  main: '#7d7250',
+  fast: '#a37d40',
   ferry: '#37597a',
   text: '#c9d6db',
   halo: '#10181c',

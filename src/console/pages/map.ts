@@ -17,7 +17,8 @@ export function mapPage(rest: readonly string[]): Page {
   let close: (() => void) | undefined
   let isClosed = false
   const open = async () => {
-    const place = h('div')
+    const loading = h('p', { class: 'notice', role: 'status' }, t('loadingMap'))
+    const place = h('div', {}, h('div', { class: 'map-loading' }, loading))
     fill(box, place, status, legend())
     fill(panel, h('h1', {}, t('navMap')), waiting())
     panel.setAttribute('aria-busy', 'true')
@@ -40,6 +41,7 @@ export function mapPage(rest: readonly string[]): Page {
       fill(status, faultNotice(error, open))
       fill(panel, h('h1', {}, t('navMap')), wayOn())
     }
+    loading.parentElement?.remove()
     fault = undefined
     news = undefined
     panel.removeAttribute('aria-busy')

@@ -47,7 +47,7 @@ export function placeSearch(
   const show = (places: readonly Place[]) => {
     fill(
       list,
-      places.map((place) => placeItem(place, view, events)),
+      places.slice(0, MOST).map((place) => placeItem(place, view, events)),
     )
     fill(
       status,
@@ -55,7 +55,9 @@ export function placeSearch(
         ? ''
         : places.length === 0
           ? t('placesNone')
-          : t('placesFound', { n: places.length }),
+          : places.length > MOST
+            ? t('placesFirst', { n: MOST })
+            : t('placesFound', { n: places.length }),
     )
   }
   const search = newestOnly(async (signal) => {
@@ -63,7 +65,7 @@ export function placeSearch(
     if (text === '') return show([])
     const map = maps.find(({ name, base }) => name === mapState.mapName && base)?.name
     try {
-      const question = { text, limit: MOST, ...(map === undefined ? {} : { map }) }
+      const question = { text, limit: MOST + 1, ...(map === undefined ? {} : { map }) }
       const { places } = await call<{ places: Place[] }>('routing.find_places', question, signal)
       show(places)
     } catch (error) {

@@ -49,7 +49,14 @@ export function clickEvents(
   )
   // in a narrow map beside the buttons, not over them
   const width = Math.min(MOST_WIDTH, map.getContainer().clientWidth - 2 * BUTTONS)
-  new Popup({ maxWidth: `${width}px` }).setLngLat(event.lngLat).setDOMContent(content).addTo(map)
+  const popup = new Popup({ maxWidth: `${width}px` })
+    .setLngLat(event.lngLat)
+    .setDOMContent(content)
+    .addTo(map)
+  // below a place in the middle of a low map a popup ends outside
+  const [inner, outer] = [popup.getElement(), map.getContainer()].map((each) => each.getBoundingClientRect())
+  const over = (inner?.bottom ?? 0) - (outer?.bottom ?? 0)
+  if (over > 0) map.panBy([0, over], { animate: false })
   return true
 }
 

@@ -65,9 +65,12 @@ export function routeAnswer(view: MapView) {
   }
 }
 
-/** Sensitivities under which a route was found. */
-function curvesOf({ kind }: FoundRoute): number[][] {
-  return kind === 'fastest' ? [] : [...mapState.themes.values()]
+/**
+ * Sensitivities under which a route was found; undefined where its cost leaves the risk out, beside routes whose cost
+ * does not.
+ */
+function curvesOf({ kind }: FoundRoute): number[][] | undefined {
+  return kind === 'fastest' && mapState.themes.size > 0 ? undefined : [...mapState.themes.values()]
 }
 
 /** Button of a route with its figures. */
@@ -84,8 +87,8 @@ function choice(found: FoundRoute, choose: (key: string) => void): HTMLElement {
   )
 }
 
-function totals({ route }: FoundRoute): HTMLElement {
-  const { length, time, total_cost, max_risk, avr_risk, exposure } = route
+function totals(found: FoundRoute): HTMLElement {
+  const { length, time, total_cost, max_risk, avr_risk, exposure } = found.route
   const figure = (label: string, value: string) =>
     h('div', {}, h('b', {}, value), h('span', { class: 'soft small' }, label))
   return h(
@@ -93,7 +96,7 @@ function totals({ route }: FoundRoute): HTMLElement {
     { class: 'totals' },
     figure(t('length'), formatMetres(length)),
     figure(t('driving'), formatHours(time)),
-    figure(t('cost'), formatHours(total_cost)),
+    curvesOf(found) !== undefined && figure(t('cost'), formatHours(total_cost)),
     figure(t('highest'), String(max_risk)),
     figure(t('average'), formatNumber(avr_risk, 2)),
     figure(t('exposure'), formatNumber(exposure, 2)),

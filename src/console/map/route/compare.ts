@@ -17,13 +17,15 @@ export function comparison(routes: readonly FoundRoute[]): string | undefined {
   const time = formatHours(Math.max(0, around.time - fastest.time))
   const risk = t('gainedRisk', { from: fastest.max_risk, to: around.max_risk })
   const share = fastest.exposure === 0 ? undefined : around.exposure / fastest.exposure - 1
-  return [
+  const found = [
     t('gainedTime', { time }),
     risk,
     share === undefined ? undefined : t('gainedExposure', { n: percentText(share) }),
   ]
     .filter((part) => part !== undefined)
     .join(t('listComma'))
+  const isLower = around.max_risk < fastest.max_risk || around.exposure <= fastest.exposure
+  return isLower ? found : t('notLower', { found })
 }
 
 /** `−94` for a share of -0.94. */

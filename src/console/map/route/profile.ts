@@ -16,11 +16,19 @@ const PAGE = 0.1
 /**
  * Chart of a route: risk by colour, cost by height, on a logarithmic scale. The place under the pointer, or
  * that chosen by the arrow keys, is marked on the map and told in words.
+ *
+ * @param curves sensitivities of the themes; undefined where the cost leaves the risk out, and so is not shown
  */
-export function profileChart(route: RouteResult, curves: readonly number[][], view: MapView): HTMLElement {
-  const parts = profileOf(route, curves)
+export function profileChart(
+  route: RouteResult,
+  curves: readonly number[][] | undefined,
+  view: MapView,
+): HTMLElement {
+  const parts = profileOf(route, curves ?? [])
+  const title = t(curves ? 'profileTitle' : 'riskAlong')
+  const hint = curves ? t('profileHint') : ''
   const length = parts.at(-1)?.to ?? 0
-  const most = topOf(parts)
+  const most = curves && topOf(parts)
   const cursor = svg('line', { class: 'profile-cursor', y1: 0, y2: HEIGHT, visibility: 'hidden' })
   const readout = h('output', { class: 'small profile-readout' })
   let share = 0
@@ -33,7 +41,7 @@ export function profileChart(route: RouteResult, curves: readonly number[][], vi
     cursor.setAttribute('x1', x)
     cursor.setAttribute('x2', x)
     cursor.setAttribute('visibility', 'visible')
-    const text = textOf(part, metres)
+    const text = textOf(part, metres, curves !== undefined)
     readout.textContent = text
     frame.setAttribute('aria-valuenow', String(Math.round(metres)))
     frame.setAttribute('aria-valuetext', text)
@@ -41,7 +49,7 @@ export function profileChart(route: RouteResult, curves: readonly number[][], vi
   }
   const unmark = () => {
     cursor.setAttribute('visibility', 'hidden')
-    readout.textContent = t('profileHint')
+    readout.textContent = hint
     view.setMark(undefined)
   }
   const frame = h(
@@ -50,7 +58,7 @@ export function profileChart(route: RouteResult, curves: readonly number[][], vi
       class: 'profile',
       tabindex: 0,
       role: 'slider',
-      'aria-label': t('profileTitle'),
+      'aria-label': title,
       'aria-valuemin': 0,
       'aria-valuemax': Math.round(length),
       'aria-valuenow': 0,
@@ -75,10 +83,10 @@ export function profileChart(route: RouteResult, curves: readonly number[][], vi
       bars(parts, length, most),
       cursor,
     ),
-    h('span', { class: 'profile-top' }, `×${formatNumber(most)}`),
+    most !== undefined && h('span', { class: 'profile-top' }, `×${formatNumber(most)}`),
   )
-  readout.textContent = t('profileHint')
-  return h('div', { class: 'stack tight' }, h('h3', {}, t('profileTitle')), frame, axis(length), readout)
+  readout.textContent = hint
+  return h('div', { class: 'stack tight' }, h('h3', {}, title), frame, axis(length), readout)
 }
 
 /** Distances below the chart. */
@@ -96,13 +104,14 @@ function topOf(parts: readonly ProfilePart[]): number {
   return 10 ** Math.max(1, Math.ceil(Math.log10(highest) - 1e-9))
 }
 
-/** One path for each level of risk. */
-function bars(parts: readonly ProfilePart[], length: number, most: number): SVGElement[] {
+/** One path for each level of risk. @param most factor at the top; undefined for bars of one height */
+function bars(parts: readonly ProfilePart[], length: number, most: number | undefined): SVGElement[] {
   const paths = new Map<number, string[]>()
   for (const { from, to, risk, factor } of parts) {
     const path = paths.get(risk) ?? []
     const [x, width] = [(from / length) * WIDTH, ((to - from) / length) * WIDTH]
-    const height = FLOOR + (HEIGHT - FLOOR) * (Math.log10(factor) / Math.log10(most))
+    const height =
+      FLOOR + (HEIGHT - FLOOR) * (most === undefined ? 0.5 : Math.log10(factor) / Math.log10(most))
     path.push(`M${x.toFixed(1)} ${HEIGHT}v${(-height).toFixed(1)}h${width.toFixed(1)}V${HEIGHT}z`)
     paths.set(risk, path)
   }
@@ -111,13 +120,14 @@ function bars(parts: readonly ProfilePart[], length: number, most: number): SVGE
   )
 }
 
-function textOf({ name, risk, factor }: ProfilePart, metres: number): string {
-  return t('profileAt', {
+function textOf({ name, risk, factor }: ProfilePart, metres: number, withCost: boolean): string {
+  const cost = withCost ? t('profileCost', { factor: formatNumber(factor, factor < 10 ? 1 : 0) }) : ''
+  const place = t('profileAt', {
     place: formatMetres(metres),
     name: name === '' ? t('unnamed') : name,
     n: risk,
-    factor: formatNumber(factor, factor < 10 ? 1 : 0),
   })
+  return place + cost
 }
 
 /** Place after a key; undefined for other keys. */

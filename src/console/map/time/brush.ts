@@ -44,9 +44,11 @@ export function timeBrush(onChange: (isLive: boolean) => void) {
     band.style.left = `${(ends[0] / steps) * 100}%`
     band.style.width = `${((ends[1] - ends[0]) / steps) * 100}%`
     element.classList.toggle('whole', mapState.brushMs === undefined)
+    label.textContent = mapState.brushMs?.map(formatTime).join(' – ') ?? ''
   }
   const element = h('div', { class: 'brush' }, h('div', { class: 'rail' }, band), from, to)
-  return { element, refresh }
+  const label = h('div', { class: 'small' })
+  return { element, label, refresh }
 }
 
 /** Steps of the ends of the marked range. */

@@ -65,6 +65,7 @@ export function timePanel(onTime: (isLive: boolean) => void, onBrush: (isLive: b
         { class: 'timeline' },
         line.slider,
         brush.element,
+        brush.label,
         h('div', { class: 'row spread soft small ends' }, first, last),
       ),
       h('div', { class: 'grid' }, field(t('riskMoment'), exact), field(t('riskWindow'), range)),
