@@ -23,7 +23,7 @@ t.test('mapStyle: without a base map the roads of the graph are drawn', async (t
 })
 
 t.test(
-  'mapStyle: a base map replaces the roads of the graph; overlays lie above it, routes above its labels',
+  'mapStyle: a base map replaces the roads of the graph; overlays lie above it, its labels above routes',
   async (t) => {
     const { sources, layers } = mapStyle(MAP, false)
     t.match(sources.base, {
@@ -37,7 +37,7 @@ t.test(
     const ids = layers.map(({ id }) => id)
     t.equal(new Set(ids).size, ids.length)
     const order = ['base-land', 'base-ocean', 'base-buildings', 'base-ground-casing', 'base-ground-fill']
-    const places = [...order, 'risk-fill', 'base-places-cities', 'route-line'].map((id) => ids.indexOf(id))
+    const places = [...order, 'risk-fill', 'route-line', 'base-places-cities', 'points-single'].map((id) => ids.indexOf(id))
     t.ok(
       places.every((place, i) => place > (places[i - 1] ?? -1)),
       places.join(),
