@@ -37,7 +37,9 @@ t.test(
     const ids = layers.map(({ id }) => id)
     t.equal(new Set(ids).size, ids.length)
     const order = ['base-land', 'base-ocean', 'base-buildings', 'base-ground-casing', 'base-ground-fill']
-    const places = [...order, 'risk-fill', 'route-line', 'base-places-cities', 'points-single'].map((id) => ids.indexOf(id))
+    const places = [...order, 'risk-fill', 'route-line', 'base-places-cities', 'points-single'].map((id) =>
+      ids.indexOf(id),
+    )
     t.ok(
       places.every((place, i) => place > (places[i - 1] ?? -1)),
       places.join(),
