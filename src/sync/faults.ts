@@ -11,13 +11,16 @@ type FaultScope = 'final' | 'lane' | 'transfer' | 'stopped'
 export interface AttemptFault {
   scope: FaultScope
   name: string
-  /** at most 200 characters without control characters */
+  /** at most `REASON_CHARS` characters without control characters */
   message: string
   /** wait that the upstream asked for */
   retryAfterS?: number
   /** HTTP status of the upstream */
   status?: number
 }
+
+/** Most characters of the reason of a failed attempt: the refusal of a key is kept whole. */
+export const REASON_CHARS = 500
 
 /** Statuses from 400 to 499 that are not about the model: retried. */
 const RETRIED_4XX = [401, 408, 409, 425, 429]
@@ -38,7 +41,7 @@ export function refused(
   headers: Record<string, string | string[] | undefined> = {},
   upstreamError?: string,
 ): AppError {
-  const message = `The upstream answered ${status}${text === '' ? '' : `: ${shorten(text)}`}`
+  const message = `The upstream answered ${status}${text === '' ? '' : `: ${shorten(text, REASON_CHARS)}`}`
   const header = headers['retry-after']
   const waitS = retryAfterS(Array.isArray(header) ? header[0] : header, Date.now())
   const data = {
@@ -69,8 +72,9 @@ export function unreachable(cause: unknown): AppError {
 
 /** Classifies anything that an attempt threw. */
 export function classify(error: unknown): AttemptFault {
-  if (!isAppError(error)) return { scope: 'transfer', name: 'INTERNAL', message: shorten(messageOf(error)) }
-  const fault = { name: error.errorName, message: shorten(error.message) }
+  const message = shorten(messageOf(error), REASON_CHARS)
+  if (!isAppError(error)) return { scope: 'transfer', name: 'INTERNAL', message }
+  const fault = { name: error.errorName, message }
   if (error.errorName === 'CANCELLED') return { ...fault, scope: 'stopped' }
   if (error.errorName === 'UPSTREAM_UNREACHABLE') return { ...fault, scope: 'lane' }
   if (error.errorName === 'UPSTREAM_REFUSED') return { ...fault, ...classifyStatus(error) }
@@ -125,11 +129,11 @@ function scopeOf(status: number): FaultScope {
   return LANE_STATUSES.includes(status) ? 'lane' : 'transfer'
 }
 
-/** Shortens a text of an upstream to 200 characters without control characters. */
-export function shorten(text: string): string {
+/** Shortens a text of an upstream to `max` characters without control characters. */
+export function shorten(text: string, max = 200): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not reach a log or a caller
   const plain = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
-  return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain
+  return plain.length > max ? `${plain.slice(0, max)}…` : plain
 }
 
 function reasonOf(cause: unknown): string {

@@ -78,8 +78,9 @@ export function planWith(
 export type TableTypes = ReadonlyMap<string, string>
 
 /**
- * Plans the import of a file into a table that exists. Columns of the table keep their names and types; time and
- * place come from columns that it does not have. Any other column keeps its name, which the gateway then refuses.
+ * Plans the import of a file into a table that exists. Columns of the table keep their names, with the kind of
+ * values that their types take; time and place come from columns that it does not have. Any other column keeps
+ * its name, which the gateway then refuses.
  *
  * @param types column → PostgreSQL's internal type name, without start, end and location
  */

@@ -131,5 +131,7 @@ t.test('console: shows the outbox while it delivers to a second gateway', { skip
   if ((await retry.count()) > 0) await retry.click({ timeout: 5000 }).catch(() => undefined)
   await outbox.getByText('delivered').waitFor()
   t.equal((await modelsOf(upstream)).length, 1)
+  await outbox.getByRole('link').first().click()
+  await page.getByRole('heading', { name: /^Model [0-9a-f]{8}$/ }).waitFor()
   t.same(complaints, [])
 })

@@ -150,7 +150,10 @@ t.test(
     await register(van, { ...DEFINITION, record_def: { k: { udt_name: 'int8' } } })
     const { feed } = await feedFrom(van, hub)
     const info = await untilFeed(van, ({ state }) => state === 'stopped')
-    t.match(info.last_error, /TABLE_DIFFERS: .*k \(here int8 not null, there int4 not null\)/)
+    t.match(
+      info.last_error,
+      /TABLE_DIFFERS: .*k \(the sender has int4 not null, the receiver int8 not null\)/,
+    )
     await drop(van)
     await sync(van, 'update_feed', { feed })
     const keys = async () => (await keysOf(van)).join()

@@ -102,7 +102,7 @@ t.test('feeds: a table with other columns stops the feed, which tells and goes o
   await put(here, [{ k: 1 }])
   const { feed } = await feedTo(here, there)
   const info = await untilFeed(here, ({ state }) => state === 'stopped')
-  t.match(info.last_error, /TABLE_DIFFERS: .*k \(here int8 not null, there int4 not null\)/)
+  t.match(info.last_error, /TABLE_DIFFERS: .*k \(the sender has int4 not null, the receiver int8 not null\)/)
   await drop(there)
   await sync(here, 'update_feed', { feed })
   await untilSent(here)

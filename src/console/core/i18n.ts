@@ -1,9 +1,9 @@
 import { EN, type Words } from '../words/en.js'
 import { JA } from '../words/ja.js'
 import { momentText } from './moment.js'
-import { reasonText } from './reason.js'
+import { reasonParts, type Said } from './reason.js'
 import { currentSettings } from './settings.js'
-import { withValues } from './with-values.js'
+import { joinSentences, withValues } from './with-values.js'
 
 /** Key of a text. */
 export type Word = keyof Words
@@ -11,6 +11,11 @@ export type Word = keyof Words
 /** Text in the current language, with its values. */
 export function t(word: Word, values: Record<string, string | number> = {}): string {
   return withValues((currentSettings().language === 'ja' ? JA : EN)[word], values)
+}
+
+/** Sentences as one text in the current language. */
+export function sentences(...texts: string[]): string {
+  return joinSentences(texts, currentSettings().language)
 }
 
 /** @param digits most digits after the decimal point */
@@ -26,9 +31,9 @@ export function formatTime(value: string | number | { val: string } | null | und
   return momentText(date, currentSettings().language)
 }
 
-/** Reason of a failed attempt; empty for none. */
-export function formatReason(reason: string | null): string {
-  return reason === null ? '' : reasonText(reason, currentSettings().language)
+/** Reason of a failed attempt; an empty text for none. */
+export function reasonSaid(reason: string | null): Said {
+  return reasonParts(reason ?? '', currentSettings().language)
 }
 
 /** `1.5 MB`, with powers of 1000; `–` for null. */

@@ -1,8 +1,7 @@
 import { type Child, fill, freshId, h } from './dom.js'
 import { faultParts, faultText } from './fault-text.js'
-import { t } from './i18n.js'
-import { reasonParts, type Said } from './reason.js'
-import { currentSettings } from './settings.js'
+import { reasonSaid, t } from './i18n.js'
+import type { Said } from './reason.js'
 
 /** An input with its label; screen readers read the hint as its description. */
 export function field(label: string, input: HTMLElement, hint?: string): HTMLElement {
@@ -82,12 +81,17 @@ export function prose(...text: Child[]): HTMLElement {
 
 /** Reason of a failed attempt; empty for none. */
 export function reasonNote(reason: string | null): HTMLElement {
-  return reason === null ? prose() : prose(...withDetail(reasonParts(reason, currentSettings().language)))
+  return prose(...withDetail(reasonSaid(reason)))
 }
 
 /** A text, with English words of the gateway below it. */
 function withDetail({ text, detail }: Said): Child[] {
-  return [text, detail !== undefined && h('span', { class: 'detail', lang: 'en' }, detail)]
+  return [text, detailLine(detail)]
+}
+
+/** English words of the gateway as a line of its own. */
+export function detailLine(detail: string | undefined): Child {
+  return detail !== undefined && h('span', { class: 'detail', lang: 'en' }, detail)
 }
 
 /** A table that scrolls inside its frame, also with the keyboard. */

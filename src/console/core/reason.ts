@@ -95,8 +95,3 @@ function knownReason(text: string): Said | undefined {
   }
   return undefined
 }
-
-/** Reason of a failed attempt in one line, with the original in brackets. */
-export function reasonText(reason: string, language: 'en' | 'ja'): string {
-  return oneLine(reasonParts(reason, language))
-}

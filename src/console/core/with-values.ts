@@ -9,3 +9,9 @@ export function withValues(text: string, values: Record<string, string | number>
     },
   )
 }
+
+/** Sentences as one text: each with its full stop, and with a space between them except in Japanese. */
+export function joinSentences(texts: readonly string[], language: 'en' | 'ja'): string {
+  const [stop, gap] = language === 'ja' ? ['。', ''] : ['.', ' ']
+  return texts.map((text) => (text.endsWith(stop) ? text : `${text}${stop}`)).join(gap)
+}

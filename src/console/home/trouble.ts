@@ -1,11 +1,11 @@
-import { formatReason, t } from '../core/i18n.js'
+import { reasonSaid, t } from '../core/i18n.js'
+import type { Said } from '../core/reason.js'
 import { type FeedInfo, readFeeds } from '../feeds/read.js'
 import { partName, readReadiness } from '../health/readiness.js'
 import { readOpenTransfers, type TransferInfo } from '../models/read.js'
 
 /** Trouble that needs a look, and the page that shows more of it. */
-export interface Trouble {
-  readonly text: string
+export interface Trouble extends Said {
   readonly href: string
 }
 
@@ -34,22 +34,23 @@ async function partsInTrouble(): Promise<Trouble[]> {
   const { parts } = await readReadiness()
   return parts
     .filter(({ isReady, isWarning }) => !isReady || isWarning === true)
-    .map(({ part, reason }) => ({
-      text: `${partName(part)}: ${formatReason(reason ?? null) || t('notReady')}`,
-      href: '#/health',
-    }))
+    .map(({ part, reason }) => {
+      const said = reasonSaid(reason ?? null)
+      return { ...said, text: `${partName(part)}: ${said.text || t('notReady')}`, href: '#/health' }
+    })
 }
 
 /** A transfer that failed or was tried in vain. */
 function transferTrouble({ id, state, last_error }: TransferInfo): Trouble[] {
   if (state !== 'failed' && last_error === null) return []
-  const text = t('homeTransfer', { id, reason: formatReason(last_error) || t('failedState') })
-  return [{ text, href: '#/outbox' }]
+  const said = reasonSaid(last_error)
+  const text = t('homeTransfer', { id, reason: said.text || t('failedState') })
+  return [{ ...said, text, href: '#/outbox' }]
 }
 
 /** A feed that is stopped, set rows aside, or was tried in vain. */
 function feedTrouble({ table, state, last_error, set_aside }: FeedInfo): Trouble[] {
-  const reason = formatReason(last_error ?? set_aside.last[0]?.reason ?? null)
   if (state !== 'stopped' && set_aside.rows === 0 && last_error === null) return []
-  return [{ text: t('homeFeed', { table, reason: reason || state }), href: '#/outbox' }]
+  const said = reasonSaid(last_error ?? set_aside.last[0]?.reason ?? null)
+  return [{ ...said, text: t('homeFeed', { table, reason: said.text || state }), href: '#/outbox' }]
 }

@@ -4,7 +4,10 @@ import type { FileSurvey } from '../../tabular/survey.js'
 import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { field, select, table } from '../core/parts.js'
+import type { TableInfo } from '../core/tables.js'
 import { columnsOf, type Draft } from './draft.js'
+
+type Fixed = TableInfo['record_def'] | undefined
 
 /** Values that are shown as an example of a column, and their longest text. */
 const EXAMPLES = 3
@@ -13,12 +16,12 @@ const EXAMPLE_CHARS = 40
 /**
  * Time and place of the records, and a row for each other column.
  *
- * @param isFixed the table exists: names and types are its own
+ * @param fixed columns of the table, when it exists: names and types are its own
  * @param onChange called after each change
  */
-export function columnFields(draft: Draft, survey: FileSurvey, isFixed: boolean, onChange: () => void) {
+export function columnFields(draft: Draft, survey: FileSurvey, fixed: Fixed, onChange: () => void) {
   const box = h('div')
-  const show = () => fill(box, columnTable(draft, survey, isFixed, onChange))
+  const show = () => fill(box, columnTable(draft, survey, fixed, onChange))
   const change = () => {
     show()
     onChange()
@@ -87,7 +90,7 @@ function placeText(place: PlaceColumns): string {
   return place.kind === 'degrees' ? `${place.lng}, ${place.lat}` : place.source
 }
 
-function columnTable(draft: Draft, survey: FileSurvey, isFixed: boolean, onChange: () => void): HTMLElement {
+function columnTable(draft: Draft, survey: FileSurvey, fixed: Fixed, onChange: () => void): HTMLElement {
   const columns = columnsOf(draft, survey.columns)
   return table(
     t('importColumns'),
@@ -106,8 +109,8 @@ function columnTable(draft: Draft, survey: FileSurvey, isFixed: boolean, onChang
       return [
         use,
         source,
-        isFixed ? name : nameInput(draft, source, name, onChange),
-        isFixed ? kind : kindSelect(draft, source, kind, onChange),
+        fixed !== undefined ? name : nameInput(draft, source, name, onChange),
+        fixed === undefined ? kindSelect(draft, source, kind, onChange) : (fixed[name]?.udt_name ?? kind),
         examplesOf(source, survey),
       ]
     }),

@@ -2,7 +2,7 @@ import type { ColumnFacts } from '../../tabular/columns.js'
 import type { KeyCount } from '../../tabular/key-counter.js'
 import type { RowFile } from '../../tabular/row-file.js'
 import { fill, h } from '../core/dom.js'
-import { formatNumber, t } from '../core/i18n.js'
+import { formatNumber, sentences, t } from '../core/i18n.js'
 import { checkbox } from '../core/parts.js'
 import { type Draft, keyChoices } from './draft.js'
 
@@ -74,5 +74,5 @@ export function sharedText({ shared, examples }: KeyCount, places: RowFile['plac
   const found = examples.map(({ first, second, key }) =>
     t(word, { n: formatNumber(second), m: formatNumber(first), key }),
   )
-  return `${t('importShared', { n: formatNumber(shared) })} ${found.join(' ')}`
+  return sentences(t('importShared', { n: formatNumber(shared) }), ...found)
 }

@@ -37,7 +37,7 @@ export function planForm(looked: LookedAt, { table, parts, others, size }: PlanP
   const status = statusLine()
   const key = keyFields(draft, survey.columns, file.places, table !== undefined, () => soon())
   const send = sendForm({ looked, table, draft, status })
-  const columns = columnFields(draft, survey, table !== undefined, () => {
+  const columns = columnFields(draft, survey, table?.record_def, () => {
     key.show()
     soon()
   })

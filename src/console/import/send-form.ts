@@ -2,7 +2,7 @@ import type { KeyCount } from '../../tabular/key-counter.js'
 import { tableNameOf } from '../../tabular/names.js'
 import { fill, h } from '../core/dom.js'
 import { faultText } from '../core/fault-text.js'
-import { formatNumber, t } from '../core/i18n.js'
+import { formatNumber, sentences, t } from '../core/i18n.js'
 import { button, field, select, type statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import type { TableInfo } from '../core/tables.js'
@@ -29,7 +29,7 @@ export function sendForm({ looked, table, draft, status }: SendParts) {
     if (count === undefined) return status.bad(t('importNoKey'))
     const { ifExists, timeIso, dataName } = inputs.read()
     if (count.shared > 0 && (ifExists === '' || ifExists === 'error'))
-      return status.bad(`${sharedText(count, looked.file.places)} ${t('importSharedAdvice')}`)
+      return status.bad(sentences(sharedText(count, looked.file.places), t('importSharedAdvice')))
     stop = new AbortController()
     status.say('')
     try {
@@ -43,7 +43,7 @@ export function sendForm({ looked, table, draft, status }: SendParts) {
       onProgress: progressIn(bar, looked.survey.rowCount, () => stop.abort()),
     })
     fill(bar)
-    const text = count.shared === 0 ? sent.text : `${sent.text} ${sharedText(count, looked.file.places)}`
+    const text = count.shared === 0 ? sent.text : sentences(sent.text, sharedText(count, looked.file.places))
     await finish(sent, {
       table,
       dataName,
@@ -115,9 +115,9 @@ async function finish(sent: Sent, { table, dataName, text, isWarning, status }: 
   if (!sent.isDone && isNew && sent.done === 0) {
     try {
       await call('loaderwebapi.drop_loader', { data_name: dataName })
-      status.bad(`${text} ${t('importTableGone')}`)
+      status.bad(sentences(text, t('importTableGone')))
     } catch (error) {
-      status.bad(`${text} ${faultText(error)}`)
+      status.bad(sentences(text, faultText(error)))
     }
   } else if (!sent.isDone) status.bad(text)
   else if (isNew) {

@@ -3,8 +3,7 @@ import type { ImportPlan } from '../../tabular/plan.js'
 import { recordOf } from '../../tabular/record.js'
 import type { FileRow, RowFile } from '../../tabular/row-file.js'
 import { faultText, valueFaultText } from '../core/fault-text.js'
-import { formatNumber, t } from '../core/i18n.js'
-
+import { formatNumber, sentences, t } from '../core/i18n.js'
 import { isFault, readAnswer, request, rpcFault } from '../core/rpc.js'
 import { fileFaultText } from './fault-text.js'
 
@@ -49,8 +48,8 @@ export async function sendFile(file: RowFile, options: SendOptions): Promise<Sen
       options.onProgress(done)
     }
   } catch (error) {
-    const why = error instanceof DOMException ? '' : `${errorText(error)} `
-    const text = `${why}${t('importStopped', { n: formatNumber(done) })}`
+    const why = error instanceof DOMException ? [] : [errorText(error)]
+    const text = sentences(...why, t('importStopped', { n: formatNumber(done) }))
     return { isDone: false, done, inserted: sum.inserted, text }
   }
   const text = t('importDone', {

@@ -8,6 +8,11 @@ export function fileNameOf({ model_meta }: ModelInfo): string | undefined {
   return typeof model_meta.file_name === 'string' ? model_meta.file_name : undefined
 }
 
+/** Address of the page of a model. */
+export function modelAddress(store: string, model_id: string): string {
+  return `#/models/${encodeURIComponent(store)}/${model_id}`
+}
+
 /** Saves the file of a model. @throws CallFault */
 export async function downloadModel(model: ModelInfo): Promise<void> {
   const { model_id } = model

@@ -2,7 +2,7 @@ import { h } from '../core/dom.js'
 import { formatBytes, formatTime, t, type Word } from '../core/i18n.js'
 import { badge } from '../core/parts.js'
 import { transferBadge } from '../pages/outbox.js'
-import { fileNameOf } from './actions.js'
+import { fileNameOf, modelAddress } from './actions.js'
 import type { ModelInfo, TransferInfo } from './read.js'
 
 /** `model_state` of the wire, in the order of a model's life. */
@@ -17,11 +17,6 @@ const LANES: readonly (readonly [state: number, word: Word])[] = [
 export function modelStateText(state: number): string {
   const word = LANES.find(([known]) => known === state)?.[1]
   return word === undefined ? String(state) : t(word)
-}
-
-/** Address of the page of a model. */
-export function modelAddress(store: string, { model_id }: Pick<ModelInfo, 'model_id'>): string {
-  return `#/models/${encodeURIComponent(store)}/${model_id}`
 }
 
 /**
@@ -57,7 +52,11 @@ function card(
   const element = h(
     'article',
     { class: `card${twins.length > 0 ? ' linked' : ''}` },
-    h('a', { href: modelAddress(store, model) }, h('b', {}, fileNameOf(model) ?? model.model_id.slice(0, 8))),
+    h(
+      'a',
+      { href: modelAddress(store, model.model_id) },
+      h('b', {}, fileNameOf(model) ?? model.model_id.slice(0, 8)),
+    ),
     h(
       'span',
       { class: 'soft small' },

@@ -3,8 +3,8 @@ import { formatBytes, formatTime, t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
 import { button, facts, loaded, notFound, reasonNote, statusLine, table } from '../core/parts.js'
 import { transferBadge } from '../pages/outbox.js'
-import { downloadModel, fileNameOf, removeModel } from './actions.js'
-import { modelAddress, modelStateText } from './lineage.js'
+import { downloadModel, fileNameOf, modelAddress, removeModel } from './actions.js'
+import { modelStateText } from './lineage.js'
 import {
   type ModelInfo,
   readModels,
@@ -50,7 +50,7 @@ function factsOf(store: string, model: ModelInfo, models: readonly ModelInfo[]):
     h(
       'span',
       {},
-      h('a', { href: modelAddress(store, twin) }, fileNameOf(twin) ?? twin.model_id.slice(0, 8)),
+      h('a', { href: modelAddress(store, twin.model_id) }, fileNameOf(twin) ?? twin.model_id.slice(0, 8)),
       ' ',
     ),
   )

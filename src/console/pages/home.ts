@@ -1,7 +1,7 @@
 import { type Child, h } from '../core/dom.js'
 import { formatBytes, formatNumber, formatTime, t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
-import { facts, loaded, prose, table } from '../core/parts.js'
+import { detailLine, facts, loaded, prose, table } from '../core/parts.js'
 import { call, request } from '../core/rpc.js'
 import { readTables } from '../core/tables.js'
 import { readSample } from '../health/figures.js'
@@ -33,8 +33,8 @@ function section(
 /** Trouble first; that everything works is said only when all of it could be read. */
 async function troubleNotices(): Promise<HTMLElement[]> {
   const { found, unread } = await readTrouble()
-  const notices = found.map(({ text, href }) =>
-    h('p', { class: 'notice bad' }, text, ' ', h('a', { href }, t('homeMore'))),
+  const notices = found.map(({ text, detail, href }) =>
+    h('p', { class: 'notice bad' }, text, ' ', h('a', { href }, t('homeMore')), detailLine(detail)),
   )
   if (unread.length > 0)
     notices.push(h('p', { class: 'notice warn' }, t('homeUnread', { parts: unread.join(t('listComma')) })))

@@ -3,8 +3,8 @@ import { formatBytes, formatTime, t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
 import { badge, button, field, loaded, statusLine, table } from '../core/parts.js'
 import { call } from '../core/rpc.js'
-import { downloadModel, fileNameOf, removeModel } from '../models/actions.js'
-import { lineage, modelAddress, modelStateText } from '../models/lineage.js'
+import { downloadModel, fileNameOf, modelAddress, removeModel } from '../models/actions.js'
+import { lineage, modelStateText } from '../models/lineage.js'
 import { modelPage } from '../models/one-model.js'
 import { type ModelInfo, readModels, readStores, readTransfers, type TransferInfo } from '../models/read.js'
 import { uploadForm } from '../models/upload.js'
@@ -134,7 +134,7 @@ function modelTable(
     t('models'),
     [t('model'), t('file'), t('kind'), t('description'), t('state'), t('size'), t('created'), t('actions')],
     models.map((model) => [
-      h('a', { class: 'mono', href: modelAddress(store, model) }, model.model_id.slice(0, 8)),
+      h('a', { class: 'mono', href: modelAddress(store, model.model_id) }, model.model_id.slice(0, 8)),
       fileNameOf(model) ?? '',
       model.model_kind,
       model.model_description,

@@ -13,10 +13,12 @@ import {
 } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { feedSection } from '../feeds/section.js'
+import { modelAddress } from '../models/actions.js'
 import {
   readStores,
   readTransfers,
   readUpstreams,
+  type StoreInfo,
   type TransferInfo,
   type UpstreamInfo,
 } from '../models/read.js'
@@ -37,16 +39,19 @@ export function transferBadge(state: TransferInfo['state']): HTMLElement {
   return badge(t(word), kind)
 }
 
+/** Where transfers go, and the stores that their models are in. */
+type Ends = readonly [upstreams: readonly UpstreamInfo[], stores: readonly StoreInfo[]]
+
 /** Page of what goes to other gateways: models and tables. What moves is refreshed every two seconds. */
 export function outboxPage(): Page {
   const upstreamBox = waitingBox()
   const status = statusLine()
-  let upstreams: UpstreamInfo[] = []
-  const transfers = transferList(status, () => upstreams)
+  let ends: Ends = [[], []]
+  const transfers = transferList(status, () => ends)
   const showUpstreams = async () => {
     try {
-      const [found, stores] = await Promise.all([readUpstreams(), readStores()])
-      upstreams = found
+      ends = await Promise.all([readUpstreams(), readStores()])
+      const [found, stores] = ends
       fill(
         upstreamBox,
         upstreamTable(found, stores, status, showUpstreams),
@@ -78,15 +83,15 @@ export function outboxPage(): Page {
 }
 
 /** Transfers with the buttons that retry and cancel them. An action that fails says so in the status line. */
-function transferList(status: ReturnType<typeof statusLine>, upstreams: () => readonly UpstreamInfo[]) {
+function transferList(status: ReturnType<typeof statusLine>, ends: () => Ends) {
   const element = waitingBox()
   let shown = ''
   const refresh = async () => {
     try {
       const transfers = troubleFirst(await readTransfers())
-      const now = JSON.stringify(transfers)
+      const now = JSON.stringify([transfers, ends()])
       // an unchanged table is left alone, so that a screen reader keeps its position
-      if (now !== shown) fill(element, summary(transfers), outboxTable(transfers, upstreams(), act))
+      if (now !== shown) fill(element, summary(transfers), outboxTable(transfers, ends(), act))
       shown = now
     } catch (error) {
       shown = showFault(element, error, shown, refresh)
@@ -119,10 +124,14 @@ function summary(transfers: readonly TransferInfo[]): HTMLElement {
 
 function outboxTable(
   transfers: readonly TransferInfo[],
-  upstreams: readonly UpstreamInfo[],
+  [upstreams, stores]: Ends,
   act: (method: string, id: number) => Promise<void>,
 ): HTMLElement {
-  const aliasOf = (id: number) => upstreams.find((each) => each.id === id)?.alias ?? String(id)
+  const modelOf = (id: string | null, upstream: UpstreamInfo | undefined) => {
+    const store = stores.find((each) => each.id === upstream?.model_store_dataset_id)?.model_store_ddc
+    const href = id !== null && store !== undefined && modelAddress(store, id)
+    return h(href ? 'a' : 'span', { class: 'mono', href }, id?.slice(0, 8))
+  }
   return table(
     t('outbox'),
     [
@@ -136,17 +145,20 @@ function outboxTable(
       t('lastError'),
       t('actions'),
     ],
-    transfers.map((each) => [
-      `${each.id} · ${t(each.kind === 'feedback' ? 'kindFeedback' : 'kindFetch')}`,
-      h('span', { class: 'mono' }, each.model_id?.slice(0, 8) ?? ''),
-      aliasOf(each.upstream_id),
-      transferBadge(each.state),
-      progressOf(each),
-      timesOf(each),
-      String(each.attempts),
-      reasonNote(each.last_error),
-      actionsOf(each, act),
-    ]),
+    transfers.map((each) => {
+      const upstream = upstreams.find(({ id }) => id === each.upstream_id)
+      return [
+        `${each.id} · ${t(each.kind === 'feedback' ? 'kindFeedback' : 'kindFetch')}`,
+        modelOf(each.model_id, upstream),
+        upstream?.alias ?? String(each.upstream_id),
+        transferBadge(each.state),
+        progressOf(each),
+        timesOf(each),
+        String(each.attempts),
+        reasonNote(each.last_error),
+        actionsOf(each, act),
+      ]
+    }),
     t('outboxNone'),
   )
 }

@@ -15,7 +15,7 @@ export const EN_HOME = {
   homeDiskUnknown: 'known after some hours',
   homeTable: 'Table',
   homeValues: 'Values',
-  homeNewestOf: 'Of the first {n} tables by name.',
+  homeNewestOf: 'These are events of the first {n} tables by name.',
   homeNoEvents: 'No events with a time yet. Import a file to begin.',
   homeStep1: 'Import a file',
   homeStep1Hint: 'CSV, GeoJSON or GeoPackage: it becomes a table.',

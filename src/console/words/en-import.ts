@@ -41,7 +41,8 @@ export const EN_IMPORT = {
   ifSharedRefuse: 'import nothing',
   ifSkipStored: 'skip it; refuse repeated keys',
   ifSkipAll: 'skip it, also within the file',
-  importHint: 'The records are sent in parts of some thousand; each part is stored completely or not at all.',
+  importHint:
+    'The records are sent in parts of some thousand rows; each part is stored completely or not at all.',
   importStart: 'Import',
   importMake: 'Create table and import',
   importDefaultTime: 'Time of records without one',

@@ -274,7 +274,7 @@ export const EN = {
   parameters: 'Parameters',
   parameter: 'Parameter',
   required: 'required',
-  need: 'Need',
+  need: 'Required',
   optional: 'optional',
   errors: 'Errors',
   code: 'Code',

@@ -125,7 +125,7 @@ export const JA_MAP: Record<keyof typeof EN_MAP, string> = {
   listComma: '、',
   sameWithoutRisk: '最短時間の経路にリスクはありません。',
   sameDespiteRisk: '最短時間の経路とリスク回避の経路は同じです。最大リスクは {n} です。',
-  computedIn: '{n} 件の経路を {ms} ミリ秒で計算',
+  computedIn: '{n} 件の経路を {ms} ms で計算',
   profileTitle: '経路上のリスクとコスト',
   profileHint: '高さ: 所要時間に対するコストの倍率。色: リスク。',
   profileAt: '{place} · {name} · リスク {n}',

@@ -284,7 +284,7 @@ export const JA: Words = {
   send: '送信',
   curlLine: 'curl コマンド',
   badJson: 'JSON が正しくありません: {reason}',
-  tookMs: '{n} ミリ秒',
+  tookMs: '{n} ms',
 
   helpQuick: 'クイックスタート',
   helpConcepts: '基本概念',

@@ -22,7 +22,12 @@ export async function registerOnce(deps: Registering, definition: TableDefinitio
   }
 }
 
-/** Requires that a table has the columns of another node's definition. @throws AppError TABLE_DIFFERS */
+/**
+ * Requires that a table has the columns of another node's definition. Its message is read at both nodes, so that it
+ * says sender and receiver, not here and there.
+ *
+ * @throws AppError TABLE_DIFFERS
+ */
 export function requireSame(table: LoaderTable, offered: SentDefinition): void {
   const kept = table.columns.flatMap((column) => {
     const why = whyNotSendable(column)
@@ -31,7 +36,9 @@ export function requireSame(table: LoaderTable, offered: SentDefinition): void {
   const found = kept.length > 0 ? kept : differences(sentDefinition(table, null), offered)
   const [first] = found
   if (first === undefined) return
-  const shown = found.map(({ column, here, there }) => `${column} (here ${here}, there ${there})`)
+  const shown = found.map(
+    ({ column, here, there }) => `${column} (the sender has ${there}, the receiver ${here})`,
+  )
   const more = shown.length > 3 ? ` and ${shown.length - 3} more` : ''
   const message = `The table ${table.dataName} differs in ${shown.slice(0, 3).join(', ')}${more}`
   throw new AppError(

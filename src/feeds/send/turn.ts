@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { AppError, messageOf } from '../../errors.js'
 import type { FeedRecord } from '../../storage/exchange/feeds.js'
 import type { ChangedRow, LoaderTable } from '../../storage/tables.js'
-import { shorten } from '../../sync/faults.js'
+import { REASON_CHARS, shorten } from '../../sync/faults.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { MAX_BATCH_BYTES, SENT_ROWS } from '../batch/format.js'
 import { readAhead, takeAhead } from './ahead.js'
@@ -259,7 +259,7 @@ export function stopReason(error: unknown): string | null {
   const own = error instanceof AppError ? error.errorName : undefined
   const name = own === 'UPSTREAM_REFUSED' ? refusalName(error) : own
   if (name === undefined || !STOPPING.has(name)) return null
-  return `${name}: ${shorten(messageOf(error))}`
+  return `${name}: ${shorten(messageOf(error), REASON_CHARS)}`
 }
 
 function missingTable({ dataName }: FeedRecord): AppError {

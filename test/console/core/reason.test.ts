@@ -1,13 +1,15 @@
 import t from 'tap'
-import { reasonText } from '../../../src/console/core/reason.js'
+import { oneLine, reasonParts } from '../../../src/console/core/reason.js'
 import { refused, unreachable } from '../../../src/sync/faults.js'
 
-t.test('reasonText: English stays as the gateway words it', async (t) => {
+const reasonText = (reason: string, language: 'en' | 'ja') => oneLine(reasonParts(reason, language))
+
+t.test('reasonParts: English stays as the gateway words it', async (t) => {
   const { message } = refused(401, 'The key is unknown')
   t.equal(reasonText(message, 'en'), 'The upstream answered 401: The key is unknown')
 })
 
-t.test('reasonText: what the gateway says of upstreams has Japanese sentences', async (t) => {
+t.test('reasonParts: what the gateway says of upstreams has Japanese sentences', async (t) => {
   const reasons: [found: string, expected: RegExp][] = [
     [refused(401, 'The key is unknown').message, /^認証に失敗しました。.* \(HTTP 401: The key is unknown\)$/],
     [refused(503, '').message, /^送信先が一時的に利用できません \(HTTP 503\)$/],
@@ -18,7 +20,7 @@ t.test('reasonText: what the gateway says of upstreams has Japanese sentences', 
   for (const [found, expected] of reasons) t.match(reasonText(found, 'ja'), expected)
 })
 
-t.test('reasonText: errors by name, and parts that are not ready, have Japanese sentences', async (t) => {
+t.test('reasonParts: errors by name, and parts that are not ready, have Japanese sentences', async (t) => {
   const reasons: [found: string, expected: RegExp][] = [
     [
       'TABLE_DIFFERS: The upstream answered 409: gauge',
@@ -33,6 +35,6 @@ t.test('reasonText: errors by name, and parts that are not ready, have Japanese 
   t.equal(reasonText('NO_SUCH_ERROR: why', 'ja'), 'NO_SUCH_ERROR: why')
 })
 
-t.test('reasonText: an unknown reason stays', async (t) => {
+t.test('reasonParts: an unknown reason stays', async (t) => {
   t.equal(reasonText('disk quota exceeded', 'ja'), 'disk quota exceeded')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { withValues } from '../../../src/console/core/with-values.js'
+import { joinSentences, withValues } from '../../../src/console/core/with-values.js'
 import { EN } from '../../../src/console/words/en.js'
 import { JA } from '../../../src/console/words/ja.js'
 
@@ -20,4 +20,13 @@ t.test('texts: both languages name the same values', async (t) => {
   const names = (text: string) => [...text.matchAll(/\{(\w+)/g)].map(([, name]) => name).sort()
   const words = Object.keys(EN) as (keyof typeof EN)[]
   for (const word of words) t.same(names(JA[word]), names(EN[word]), word)
+})
+
+t.test('joinSentences: a full stop after each, a space between English ones alone', async (t) => {
+  t.equal(joinSentences(['One is wrong', 'Two is not.'], 'en'), 'One is wrong. Two is not.')
+  t.equal(
+    joinSentences(['値が正しくありません (BAD: x)', '削除しました。'], 'ja'),
+    '値が正しくありません (BAD: x)。削除しました。',
+  )
+  t.equal(joinSentences(['Alone.'], 'en'), 'Alone.')
 })

@@ -109,7 +109,7 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId, citedFeedId }: Standi
       [{ ...OFFERED, node: nodeId }, 'LOOP', /this gateway/],
       [{ ...OFFERED, node: NOBODY }, 'FORBIDDEN', /sends for the node 1111/],
       [{ ...OFFERED, epoch: 4 }, 'STALE_EPOCH', /epoch 4/],
-      [defined({ columns: [k] }), 'TABLE_DIFFERS', /name \(here varchar\(5\), there none\)/],
+      [defined({ columns: [k] }), 'TABLE_DIFFERS', /name \(the sender has none, the receiver varchar\(5\)\)/],
       [defined({ columns: [k, { ...name, udt_name: 'file' }] }), 'TABLE_NOT_SENDABLE', /name holds files/],
       [defined({ unique_columns: ['nobody'] }), 'INVALID_PARAMS', /definition/],
     ],
