@@ -119,24 +119,15 @@ function placeItem(place: Place, view: MapView, { onShow, onAdd }: PlaceEvents):
   )
 }
 
+/** Kinds of places that have a word. */
+const KINDS = [
+  ...(['City', 'Town', 'Village', 'Hamlet', 'Suburb', 'Street', 'Hospital'] as const),
+  ...(['School', 'Park', 'Forest', 'Water', 'River', 'Stream', 'Island'] as const),
+]
+
 function kindText(kind: string): string {
-  const texts: Record<string, string> = {
-    city: t('kindCity'),
-    town: t('kindTown'),
-    village: t('kindVillage'),
-    hamlet: t('kindHamlet'),
-    suburb: t('kindSuburb'),
-    street: t('kindStreet'),
-    hospital: t('kindHospital'),
-    school: t('kindSchool'),
-    park: t('kindPark'),
-    forest: t('kindForest'),
-    water: t('kindWater'),
-    river: t('kindRiver'),
-    stream: t('kindStream'),
-    island: t('kindIsland'),
-  }
-  return texts[kind] ?? kind.replace(/_/g, ' ')
+  const word = KINDS.find((each) => each.toLowerCase() === kind)
+  return word === undefined ? kind.replace(/_/g, ' ') : t(`kind${word}`)
 }
 
 /** Returns the box to show: that of the place, at least as wide as its kind needs. */
