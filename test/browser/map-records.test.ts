@@ -90,6 +90,9 @@ t.test(
     })
     t.equal(await page.getByLabel('Show records').inputValue(), 'brush')
     t.match(page.url(), /brush=2026-01-0/)
+    const marked = await page.locator('.timeline .brush + .small').textContent()
+    t.match(marked, /^\d+ Jan 2026, \d\d:\d\d – \d+ Jan 2026, \d\d:\d\d$/)
+    t.equal(await page.locator('.map-legend').isVisible(), false, 'no theme is shown')
 
     await page.getByLabel('Show records').selectOption('all')
     await page.getByText('Records shown: 2,600').waitFor()

@@ -322,3 +322,26 @@ t.test('map: a link without a view shows the whole route around risk', { skip },
   })
   t.same(complaints, [])
 })
+
+t.test('map: a route around risk that lowers nothing is not announced as a gain', { skip }, async (t) => {
+  const gateway = await townGateway(t)
+  await addFlood(gateway)
+  const view = await openConsole(await startBrowser(t), gateway.url)
+  const { page, goTo, complaints } = view
+  await signIn(view, gateway.admin)
+  await page.route('**/jsonrpc', async (route) => {
+    if (!isRoute(route.request())) return await route.continue()
+    const response = await route.fetch()
+    const answers = (await response.json()) as { id: number; result: object }[]
+    const json = answers.map((answer) =>
+      answer.id === 0 ? { ...answer, result: { ...answer.result, max_risk: 10, exposure: 99 } } : answer,
+    )
+    await route.fulfill({ response, json })
+  })
+  await goTo(`#/map?${ROUTE}&${FLOOD}`)
+  await page
+    .getByText(/^Neither the highest risk nor the exposure is lower: \+.*highest risk 10 → 10, exposure \+/)
+    .waitFor()
+  t.ok(await page.locator('.map-legend').isVisible())
+  t.same(complaints, [])
+})

@@ -131,6 +131,10 @@ t.test('console: a base map is drawn, and a place is found by its name', { skip 
   const plot = createPlot()
   plot.node(0, 0, { place: 'town', name: '試験町', 'name:en': 'Trial Town' })
   plot.way([plot.node(-500, 0), plot.node(500, 0)], { highway: 'primary', name: 'Via Ultima', ref: 'SS 1' })
+  for (let i = 1; i <= 9; i++) {
+    const ends = [plot.node(-500, 40 * i), plot.node(500, 40 * i)]
+    plot.way(ends, { highway: 'residential', name: `Vicolo ${i}` })
+  }
   plot.box(-400, 100, 300, { landuse: 'forest' })
   const { file } = await baseOf(t, plot.data())
   const gateway = await townGateway(t, {}, file)
@@ -147,6 +151,11 @@ t.test('console: a base map is drawn, and a place is found by its name', { skip 
   await until('a tile has come', () => tiles.includes('200'))
   await page.getByLabel('Find a place').fill('nowhere at all')
   await page.getByText('No place has such a name.').waitFor()
+  await page.getByLabel('Find a place').fill('ULTI')
+  await page.getByText('1 place found').waitFor()
+  await page.getByLabel('Find a place').fill('vicolo')
+  await page.getByText('The first 8 places are shown.').waitFor()
+  t.equal(await page.locator('.places li').count(), 8)
   await page.getByLabel('Find a place').fill('ULTI')
   await page.getByText('1 place found').waitFor()
   await page.getByRole('button', { name: 'Add Via Ultima to the route' }).click()
