@@ -301,6 +301,7 @@ async function judge() {
 /** Returns what has become of old events; short runs end before the first of them goes. */
 async function removedEvents() {
   const endMs = Date.now() + 60_000
+/** The first round may be late on a machine that is busy with other work. */
   for (;;) {
     const list = await edge.rpc(LOADER, 'loaderwebapi.list_retention', {})
     const found = list.find(({ data_name }) => data_name === 'events')
