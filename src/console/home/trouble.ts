@@ -34,23 +34,27 @@ async function partsInTrouble(): Promise<Trouble[]> {
   const { parts } = await readReadiness()
   return parts
     .filter(({ isReady, isWarning }) => !isReady || isWarning === true)
-    .map(({ part, reason }) => {
-      const said = reasonSaid(reason ?? null)
-      return { ...said, text: `${partName(part)}: ${said.text || t('notReady')}`, href: '#/health' }
-    })
+    .map(({ part, reason }) =>
+      troubleOf('#/health', reason ?? null, (why) => `${partName(part)}: ${why || t('notReady')}`),
+    )
+}
+
+/** @param textOf makes the text from the reason, which is empty for none */
+function troubleOf(href: string, reason: string | null, textOf: (reason: string) => string): Trouble {
+  const said = reasonSaid(reason)
+  return { ...said, text: textOf(said.text), href }
 }
 
 /** A transfer that failed or was tried in vain. */
 function transferTrouble({ id, state, last_error }: TransferInfo): Trouble[] {
   if (state !== 'failed' && last_error === null) return []
-  const said = reasonSaid(last_error)
-  const text = t('homeTransfer', { id, reason: said.text || t('failedState') })
-  return [{ ...said, text, href: '#/outbox' }]
+  const textOf = (why: string) => t('homeTransfer', { id, reason: why || t('failedState') })
+  return [troubleOf('#/outbox', last_error, textOf)]
 }
 
 /** A feed that is stopped, set rows aside, or was tried in vain. */
 function feedTrouble({ table, state, last_error, set_aside }: FeedInfo): Trouble[] {
   if (state !== 'stopped' && set_aside.rows === 0 && last_error === null) return []
-  const said = reasonSaid(last_error ?? set_aside.last[0]?.reason ?? null)
-  return [{ ...said, text: t('homeFeed', { table, reason: said.text || state }), href: '#/outbox' }]
+  const reason = last_error ?? set_aside.last[0]?.reason ?? null
+  return [troubleOf('#/outbox', reason, (why) => t('homeFeed', { table, reason: why || state }))]
 }
