@@ -84,12 +84,14 @@ function createDiscovery<C>({
 }: Pick<CallsOptions<C>, 'version' | 'discoverFacts'>): CallDeps<C>['discover'] {
   const documents = new Map<string, () => Promise<RawJson>>()
   return async (api) => {
-    const document =
-      documents.get(api.path) ??
-      kept(async () =>
-        rawJson(JSON.stringify({ ...(await describeApis([api], version)), ...discoverFacts(api.path) })),
-      )
-    documents.set(api.path, document)
+    let document = documents.get(api.path)
+    if (document === undefined) {
+      document = kept(async () => {
+        const described = await describeApis([api], version)
+        return rawJson(JSON.stringify({ ...described, ...discoverFacts(api.path) }))
+      })
+      documents.set(api.path, document)
+    }
     return await document()
   }
 }
