@@ -112,7 +112,10 @@ export interface RetentionRows {
   set(table: TableRef, rule: RetentionRule | null): Promise<void>
   /** Returns the tables with a rule. */
   rules(): Promise<RuledTable[]>
-  /** Returns the tables with a rule and what is known of their rows, ordered by name. Cost: 0.5 ms a table on a gateway, some round trips on a hub. */
+  /**
+   * Returns the tables with a rule and what is known of their rows, ordered by name. Cost: 0.5 ms a table on a gateway,
+   * some round trips on a hub.
+   */
   list(): Promise<RetainedTable[]>
   find(table: TableRef): Promise<RetainedTable | undefined>
   /** Removes some of the rows that a rule names. @returns undefined for a table without such a rule */

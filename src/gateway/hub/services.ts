@@ -208,7 +208,8 @@ function openRooms(
 }
 
 /**
- * Runs sweeps one after the other: each holds the lease under which bytes are removed, and one that finds it taken does nothing.
+ * Runs sweeps one after the other: each holds the lease under which bytes are removed, and one that finds it taken does
+ * nothing.
  *
  * @throws what one of them throws, after all
  */

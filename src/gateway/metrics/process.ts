@@ -53,8 +53,9 @@ type Delays = Record<'0.5' | '0.99' | '1', number>
 const NO_DELAY: Delays = { '0.5': 0, '0.99': 0, '1': 0 }
 
 /**
- * Starts to measure how late timers of the main thread fire. It stops while the loop is idle, and begins
- * again within 5 s of work: a block that begins while the loop is idle is not measured. Of several stretches of work between two readings the longest delays count.
+ * Starts to measure how late timers of the main thread fire. It stops while the loop is idle, and begins again within
+ * 5 s of work: a block that begins while the loop is idle is not measured. Of several stretches of work between two
+ * readings the longest delays count.
  */
 export function createLoopDelay(probe: LoopProbe = nodeProbe()): LoopDelay {
   let kept = NO_DELAY

@@ -242,7 +242,10 @@ async function inState<T>(connection: Connection, limitMs: number, work: () => P
   }
 }
 
-/** Runs a statement that leaves no trace of the work before. A connection that cannot do that is closed, which does the same. */
+/**
+ * Runs a statement that leaves no trace of the work before. A connection that cannot do that is closed, which does the
+ * same.
+ */
 async function runOrClose(connection: Connection, text: string, limitMs: number): Promise<void> {
   try {
     await connection.runAll(text, limitMs)
