@@ -19,6 +19,8 @@ const TICKS_PER_SECOND = 100
 const TABLE = 'sim_points'
 const PROFILE = { up: [{ table: TABLE }] }
 const BACKLOG_GATEWAYS = 200
+/** of PostgreSQL: as an operator runs it, except that its memory fits the machine of a bench */
+const SERVER = { fsync: 'on', shared_buffers: '1GB', max_wal_size: '4GB' }
 /** connections of the bare batches */
 const WRITERS = 2
 
@@ -40,7 +42,7 @@ export async function run() {
 
 /** Starts the engines and one process of a hub. */
 async function startHub(owner) {
-  const engines = await startEngines(owner)
+  const engines = await startEngines(owner, SERVER)
   const place = await makeHub(owner, engines, { settings: { limits: LIMITS } })
   const data = path.join(place.dir, 'bench')
   const verb = (...argv) =>

@@ -196,8 +196,9 @@ async function attend(world, gateway) {
   const { flags } = world
   // one without rows has no table to offer yet
   if (!gateway.isAgreed && gateway.acked + madeBy(world, gateway) > 0) await offer(world, gateway)
-  while (!world.isOver() && gateway.acked < madeBy(world, gateway)) {
-    await sendBatch(world, gateway)
+  // as a gateway does: rows that come while all others are on their way are collected for the next batch
+  for (let isEnd = false; !world.isOver() && !isEnd && gateway.acked < madeBy(world, gateway); ) {
+    isEnd = (await sendBatch(world, gateway)) && !world.isDraining()
     gateway.isOpening = false
     if (gateway.restart !== undefined) return
   }
@@ -242,6 +243,7 @@ function goOnFrom(world, gateway, cursor) {
   noteBacklog(world, gateway)
 }
 
+/** Sends the next batch. @returns true when it held all rows that were there, and was taken */
 async function sendBatch(world, gateway) {
   const { flags, wire, stats } = world
   const made = madeBy(world, gateway)
@@ -262,13 +264,14 @@ async function sendBatch(world, gateway) {
   })
   noteMs(gateway.isSlow ? stats.slowAck : stats.ack, performance.now() - startMs)
   const taken = readTaken(world, gateway, answer)
-  if (taken === undefined) return
+  if (taken === undefined) return false
   if (taken.cursor !== last)
     world.fault(`${nameOf(gateway.index)}: found the cursor ${taken.cursor} in an answer, expected ${last}`)
   acknowledge(world, gateway, last)
   stats.counts.rows += rows.length
   stats.counts.bytes += body.byteLength
   stats.counts.batches++
+  return last === made
 }
 
 /** Reads the answer to a batch. @returns undefined when the feed goes on elsewhere. @throws fault */

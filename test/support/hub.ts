@@ -20,8 +20,12 @@ export function noHub(): string | false {
   return noPostgres() || withoutSwift()
 }
 
-export async function startEngines(t: TestLike): Promise<Engines> {
-  return { postgres: await startServer(t), swift: await startSwift(t) }
+/** @param settings of PostgreSQL that differ from those of a test */
+export async function startEngines(
+  t: TestLike,
+  settings?: Readonly<Record<string, string>>,
+): Promise<Engines> {
+  return { postgres: await startServer(t, undefined, settings), swift: await startSwift(t) }
 }
 
 /** Settings of one hub, and its folder. */

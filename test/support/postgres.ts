@@ -76,11 +76,15 @@ export interface TestServer {
 export const ROLE = 'fieldgate'
 
 /** Starts a server in a folder of its own, on a free port or a given one. It ends with the test, or with this process. */
-export async function startServer(t: Teardown, port?: number): Promise<TestServer> {
+export async function startServer(
+  t: Teardown,
+  port?: number,
+  settings?: ServerPlace['settings'],
+): Promise<TestServer> {
   const root = serverFolder(t)
   const dataDir = path.join(root, 'data')
   await command('initdb', '-D', dataDir, '-U', 'postgres', '-A', 'trust', '--no-sync', ...ENCODING)
-  const server = await serve(t, { root, dataDir, port })
+  const server = await serve(t, { root, dataDir, port, settings })
   await server.admin(`CREATE ROLE ${ROLE} LOGIN; CREATE ROLE copier LOGIN REPLICATION`)
   return server
 }
@@ -112,32 +116,34 @@ async function command(name: string, ...argv: string[]): Promise<void> {
   await run(program, rest, { cwd: '/' })
 }
 
+const TEST_SETTINGS = {
+  fsync: 'off', // a killed server loses nothing that the system still has
+  deadlock_timeout: '100ms',
+  max_connections: '40',
+  shared_buffers: '16MB',
+}
+
 interface ServerPlace {
   readonly root: string
   readonly dataDir: string
   /** a free one where it is undefined */
   readonly port: number | undefined
+  /** that differ from those of a test */
+  readonly settings?: Readonly<Record<string, string>> | undefined
 }
 
-async function serve(t: Teardown, { root, dataDir, port }: ServerPlace): Promise<TestServer> {
+async function serve(t: Teardown, { root, dataDir, port, settings }: ServerPlace): Promise<TestServer> {
   const host = { host: '127.0.0.1', port: port ?? (await freePort()) }
   let running: TiedProcess | undefined
   const admin = adminOf(host)
   const start = async () => {
-    // no fsync: a killed server loses nothing that the system still has
-    const settings = [
+    const options = Object.entries({ ...TEST_SETTINGS, ...settings }).flatMap(([name, value]) => [
       '-c',
-      'fsync=off',
-      '-c',
-      'deadlock_timeout=100ms',
-      '-c',
-      'max_connections=40',
-      '-c',
-      'shared_buffers=16MB',
-    ]
+      `${name}=${value}`,
+    ])
     const places = ['-D', dataDir, '-p', String(host.port), '-k', root, '-c', 'listen_addresses=127.0.0.1']
     const program = path.join(binaries() ?? '', 'postgres')
-    running = spawnTied([...asServerUser(), program, ...places, ...settings], { cwd: '/', env: process.env })
+    running = spawnTied([...asServerUser(), program, ...places, ...options], { cwd: '/', env: process.env })
     running.stdout.resume()
     await untilReady(admin, running)
   }

@@ -38,7 +38,7 @@ export async function collectBatch(
         continue
       }
       const body = await batch.seal(headerOf(deps, state, session, last))
-      if (body !== undefined) return { changes, body, last }
+      if (body !== undefined) return { changes, body, last, isEnd }
       if (changes.length === 1) return { tooLarge: first }
       state.maxRows = Math.max(1, changes.length >> 1)
     } finally {

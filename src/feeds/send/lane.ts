@@ -51,19 +51,22 @@ export async function runLane(
 }
 
 function nextOf(deps: SenderDeps, { feeds }: SenderStates, { upstream, idle }: Lane): FeedState | undefined {
-  const nowMs = deps.nowMs()
-  const ready = [...feeds.values()].filter(
-    ({ record, stopped, waitUntilMs, watch }) =>
-      record.upstream === upstream &&
-      watch === undefined &&
-      record.isEnabled &&
-      stopped === null &&
-      waitUntilMs <= nowMs &&
-      !idle.has(record.feedId) &&
-      deps.isInWindow(record.windows),
-  )
+  const mayGo = readiness(deps, upstream)
+  const ready = [...feeds.values()].filter((state) => mayGo(state) && !idle.has(state.record.feedId))
   const sinceOf = ({ behindSinceUs }: FeedState) => behindSinceUs ?? Number.POSITIVE_INFINITY
   return ready.sort((a, b) => b.record.priority - a.record.priority || sinceOf(a) - sinceOf(b))[0]
+}
+
+/** Returns the test whether a feed may have a turn of the lane of an upstream now. */
+export function readiness(deps: SenderDeps, upstream: string): (state: FeedState) => boolean {
+  const nowMs = deps.nowMs()
+  return ({ record, stopped, waitUntilMs, collectUntilMs, watch }) =>
+    record.upstream === upstream &&
+    watch === undefined &&
+    record.isEnabled &&
+    stopped === null &&
+    Math.max(waitUntilMs, collectUntilMs) <= nowMs &&
+    deps.isInWindow(record.windows)
 }
 
 async function linkOf(deps: SenderDeps, lane: Lane): Promise<FeedLink> {

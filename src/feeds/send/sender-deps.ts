@@ -107,6 +107,8 @@ export interface OutgoingBatch {
   readonly changes: readonly number[]
   readonly body: Uint8Array
   readonly last: number
+  /** it held all that was there to send */
+  readonly isEnd: boolean
 }
 
 /** Batch that was read while the one before it was on its way. */
@@ -146,6 +148,8 @@ export interface FeedState extends CollectState {
   detours: number
   /** end of the wait after a failure, monotonic clock */
   waitUntilMs: number
+  /** of a feed up: rows that come after a batch that held all are collected until then, monotonic clock */
+  collectUntilMs: number
   isSending: boolean
   /** the last turn has not found the end of its rows */
   hasMore: boolean

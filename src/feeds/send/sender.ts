@@ -1,6 +1,6 @@
 import type { FeedProgress } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
-import { note, runLane } from './lane.js'
+import { note, readiness, runLane } from './lane.js'
 import type { FeedState, Lane, SenderDeps } from './sender-deps.js'
 import { progressOf, refreshStates, type SenderStates } from './states.js'
 import { startTicker } from './ticker.js'
@@ -111,7 +111,7 @@ function createRuns(deps: SenderDeps, onEnd: () => void) {
 /** Ends the waits after failures. */
 function endWaits({ feeds, lanes }: SenderStates): void {
   for (const lane of lanes.values()) lane.waitUntilMs = 0
-  for (const state of feeds.values()) state.waitUntilMs = 0
+  for (const state of feeds.values()) Object.assign(state, { waitUntilMs: 0, collectUntilMs: 0 })
 }
 
 /** Notes that rows were written: a lane that has just found none looks once more. */
@@ -138,18 +138,9 @@ function askAgain(deps: SenderDeps, { feeds }: SenderStates): void {
 
 /** True when a feed of a lane has something to do, and neither it nor the lane waits. */
 function isDue(deps: SenderDeps, { feeds }: SenderStates, { upstream, waitUntilMs: laneMs }: Lane): boolean {
-  const nowMs = deps.nowMs()
-  if (laneMs > nowMs) return false
-  return [...feeds.values()].some(
-    ({ record, stopped, waitUntilMs, watch, ...work }) =>
-      record.upstream === upstream &&
-      watch === undefined &&
-      record.isEnabled &&
-      stopped === null &&
-      hasWork(work) &&
-      waitUntilMs <= nowMs &&
-      deps.isInWindow(record.windows),
-  )
+  if (laneMs > deps.nowMs()) return false
+  const mayGo = readiness(deps, upstream)
+  return [...feeds.values()].some((state) => hasWork(state) && mayGo(state))
 }
 
 /** True when a feed has rows to send, was not at their end yet, or has not agreed with its receiver. */
@@ -190,7 +181,7 @@ async function liveOf(deps: SenderDeps, { lanes }: SenderStates, state: FeedStat
   const untilMs = Math.max(state.waitUntilMs, lane?.waitUntilMs ?? 0)
   const waitMs = untilMs - deps.nowMs()
   const activity = await activityOf(deps, state, waitMs > 0)
-  const nextTryS = activity === 'waiting' ? Math.ceil(waitMs / 1000) : null
+  const nextTryS = activity === 'waiting' ? Math.max(0, Math.ceil(waitMs / 1000)) : null
   return { activity, progress: progressOf(state), nextTryS }
 }
 

@@ -57,7 +57,7 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
     maxRows: SENT_ROWS,
     failures: 0,
     detours: 0,
-    waitUntilMs: 0,
+    ...{ waitUntilMs: 0, collectUntilMs: 0 },
     isSending: false,
     hasMore: false,
     mustOffer: false,

@@ -21,6 +21,12 @@ const STOPPING = new Set([
 ])
 
 /**
+ * Share of `sync.batchWaitS` for which rows are collected after a batch that held all: the beat at which they are
+ * looked at may come a little early.
+ */
+const COLLECTED = 0.9
+
+/**
  * Sends the next batch of a feed, after an offer if there is no agreement with the receiver yet.
  *
  * @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED, UNKNOWN_TABLE, CANCELLED
@@ -47,6 +53,7 @@ export async function sendNext(
     return 'went on'
   }
   if (resend !== undefined) resend.hadTurn = false
+  const beganMs = deps.nowMs()
   const batch = takeAhead(state, session) ?? (await collectBatch(deps, state, session, table))
   if (batch === undefined) return resend === undefined ? 'nothing to send' : 'went on'
   if ('tooLarge' in batch) {
@@ -60,7 +67,9 @@ export async function sendNext(
   const [sending, reading] = await Promise.allSettled([sent, ahead])
   if (sending.status === 'rejected') throw sending.reason
   if (reading.status === 'rejected') throw reading.reason
-  return 'went on'
+  if (!batch.isEnd || !sending.value || state.resend !== undefined) return 'went on'
+  state.collectUntilMs = beganMs + deps.batchWaitMs * COLLECTED
+  return (await deps.changes.last(table)) > batch.last ? 'went on' : 'nothing to send'
 }
 
 /** Returns the agreement with the receiver, while it is about the table as it is: columns may have been added to it. */

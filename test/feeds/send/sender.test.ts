@@ -163,7 +163,14 @@ t.test('lane: rows that are written while the end of the rows is found are looke
     },
   })
   const state = {
-    ...{ record: recordOf('first'), waitUntilMs: 0, stopped: null, behindSinceUs: 1, lastError: null },
+    ...{
+      record: recordOf('first'),
+      waitUntilMs: 0,
+      collectUntilMs: 0,
+      stopped: null,
+      behindSinceUs: 1,
+      lastError: null,
+    },
     ...{ rowsSent: 0, bytesSent: 0, rate: { bytes: 0, ms: 0 }, upstreamLast: 0, notedAtMs: 0 },
   } as unknown as FeedState // the parts that a lane reads
   const states = { feeds: new Map([['first', state]]), lanes: new Map([['up', lane]]) }

@@ -25,7 +25,7 @@ export interface WriteContext {
 /** Most rows of one statement: it takes some milliseconds. */
 export const CHUNK_ROWS = 500
 /** Most bytes of the values of one statement, above which it gets no further row. */
-const CHUNK_BYTES = 4 * 1024 * 1024
+export const CHUNK_BYTES = 4 * 1024 * 1024
 /** Longest key that an index of PostgreSQL holds, less the other columns of its entry, bytes. */
 const MAX_KEY_BYTES = 2600
 
