@@ -1,7 +1,8 @@
 // A hub on PostgreSQL and an S3-compatible store: simulated gateways send rows and models over HTTP, then some of
 // them send what they gathered in a day without a link, beside batches of the same size that a driver writes by
 // itself. Engines, hub and gateways share the cores. Options: --gateways=N, --events=N a second, --seconds=N,
-// --processes=N of gateways, --backlog=N rows of each of 200 gateways.
+// --processes=N of gateways, --storms=N times at which all lose their links for 20 s, --backlog=N rows of each of 200
+// gateways.
 import '../test/load-typescript.mjs'
 import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -84,16 +85,19 @@ const LIMITS = { connections: 20_000, callsPerMinutePerAddress: 100_000_000, ano
 /** Measures rows that gateways send as they come, with outages, a storm and restarts. */
 async function steady(hub) {
   const [gateways, events, seconds] = [option('gateways', 200), option('events', 1000), option('seconds', 60)]
+  const storms = option('storms', 1)
   const used = startUse(hub)
   const summary = await simulate(hub, {
     ...{ gateways, 'events-per-second': events, minutes: seconds / 60, 'batch-wait-s': 10 },
-    ...{ 'keep-alive-s': 0, 'read-back': 20 },
+    ...{ 'keep-alive-s': 0, 'read-back': 20, storms },
   })
   const share = used()
-  const { rowsPerSecond, bytesPerRow, ackMs, herd, failedSessions, rowsCompared, faultCount } = summary
-  console.log(`${gateways} gateways, ${events} events/s asked, ${seconds} s, one storm of reconnects`)
+  const { rowsPerSecond, bytesPerRow, ackMs, outageAckMs, herd, failedSessions, rowsCompared, faultCount } =
+    summary
+  console.log(`${gateways} gateways, ${events} events/s asked, ${seconds} s, storms of reconnects: ${storms}`)
   console.log(`rows taken                ${rowsPerSecond} /s, ${bytesPerRow} bytes a row on the wire`)
   console.log(`acknowledgements          p50 ${ackMs.p50} ms, p99 ${ackMs.p99} ms`)
+  console.log(`for 60 s after outages    p50 ${outageAckMs.p50} ms, p99 ${outageAckMs.p99} ms`)
   console.log(`reconnects                ${herd} in a second at most, ${failedSessions} sessions failed`)
   console.log(`rows compared             ${rowsCompared}, faults ${faultCount}`)
   console.log(`processors                ${share}`)

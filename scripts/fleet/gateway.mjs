@@ -1,7 +1,7 @@
 import { FLEET, SYNC } from '../api-paths.mjs'
 import { headersOf, joinRequest, nameOf, uuidOf } from './identity.mjs'
 import { putModel } from './models.mjs'
-import { cutUntilMs } from './plan.mjs'
+import { cutUntilMs, isSettling } from './plan.mjs'
 import { changedRows, definitionOf, digestOfDefinition, drawn, placeOf, rowOf, SLOTS } from './rows.mjs'
 import { encodeBatch, PUTTING_OFF, retryMs, SENT_ROWS } from './sources.mjs'
 import { noteMs, noteName } from './stats.mjs'
@@ -262,7 +262,7 @@ async function sendBatch(world, gateway) {
       'content-length': body.byteLength,
     },
   })
-  noteMs(gateway.isSlow ? stats.slowAck : stats.ack, performance.now() - startMs)
+  noteMs(stats[ackOf(world, gateway)], performance.now() - startMs)
   const taken = readTaken(world, gateway, answer)
   if (taken === undefined) return false
   if (taken.cursor !== last)
@@ -272,6 +272,13 @@ async function sendBatch(world, gateway) {
   stats.counts.bytes += body.byteLength
   stats.counts.batches++
   return last === made
+}
+
+/** Name of the histogram of an acknowledgement. */
+function ackOf(world, { isSlow }) {
+  if (world.isDraining()) return 'drainAck'
+  if (isSlow) return 'slowAck'
+  return isSettling(world.outages, world.now()) ? 'outageAck' : 'ack'
 }
 
 /** Reads the answer to a batch. @returns undefined when the feed goes on elsewhere. @throws fault */

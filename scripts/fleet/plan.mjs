@@ -23,6 +23,14 @@ export function planOutages(flags) {
   ].sort((a, b) => a.fromMs - b.fromMs)
 }
 
+/** Time after an outage in which the rows of it are sent, ms. */
+const SETTLING_MS = 60_000
+
+/** True during an outage of some gateways, and while they send what they could not. */
+export function isSettling(outages, atMs) {
+  return outages.some(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs + SETTLING_MS)
+}
+
 /** True when an outage cuts the link of a gateway. @param place number from 0 to below 1 of the gateway */
 export function isCut({ no, share }, place) {
   return (place * 7919 + no * 0.618) % 1 < share

@@ -3,6 +3,9 @@ const BUCKETS = 200
 const FIRST_MS = 0.1
 const GROWTH = Math.log(1.1)
 
+/** Times of acknowledgements, by what the gateway was in. */
+const ACKS = ['ack', 'slowAck', 'outageAck', 'drainAck']
+
 /** Figures of a process; those of several are added with `addStats`. */
 export function createStats() {
   return {
@@ -14,9 +17,8 @@ export function createStats() {
     },
     /** answers that took nothing, and connections that broke while the link was up: reason → number */
     refused: {},
-    ack: Array(BUCKETS).fill(0),
-    /** of gateways on slow links */
-    slowAck: Array(BUCKETS).fill(0),
+    /** of gateways on slow links; while rows of an outage are sent; of what is left when the events have ended */
+    ...Object.fromEntries(ACKS.map((name) => [name, Array(BUCKETS).fill(0)])),
     /** gateways that came back after an outage or a restart: second of the run → number */
     reconnects: {},
     /** when the last of these rows were sent, ms since the beginning of the run */
@@ -52,18 +54,15 @@ export function noteName(counts, name) {
 export function addStats(sum, more) {
   for (const part of ['counts', 'refused', 'reconnects'])
     for (const [name, count] of Object.entries(more[part])) sum[part][name] = (sum[part][name] ?? 0) + count
-  for (const part of ['ack', 'slowAck'])
-    for (const [at, count] of more[part].entries()) sum[part][at] += count
+  for (const part of ACKS) for (const [at, count] of more[part].entries()) sum[part][at] += count
   sum.backlogMs = Math.max(sum.backlogMs, more.backlogMs)
   sum.rssBytes = Math.max(sum.rssBytes, more.rssBytes)
   sum.loopMs = Math.max(sum.loopMs, more.loopMs)
 }
 
 /** Figures as they are printed. @param seconds length of the run */
-export function summaryOf(
-  { counts, refused, ack, slowAck, reconnects, backlogMs, rssBytes, loopMs },
-  seconds,
-) {
+export function summaryOf(stats, seconds) {
+  const { counts, refused, reconnects, backlogMs, rssBytes, loopMs } = stats
   const perSecond = (count) => (seconds > 0 ? Number((count / seconds).toPrecision(4)) : 0)
   return {
     ...counts,
@@ -71,8 +70,12 @@ export function summaryOf(
     batchesPerSecond: perSecond(counts.batches),
     backlogSeconds: Number((backlogMs / 1000).toFixed(1)),
     bytesPerRow: counts.rows === 0 ? null : Number((counts.bytes / counts.rows).toFixed(1)),
-    ackMs: { p50: quantileMs(ack, 0.5), p99: quantileMs(ack, 0.99) },
-    slowAckMs: { p50: quantileMs(slowAck, 0.5), p99: quantileMs(slowAck, 0.99) },
+    ...Object.fromEntries(
+      ACKS.map((name) => [
+        `${name}Ms`,
+        { p50: quantileMs(stats[name], 0.5), p99: quantileMs(stats[name], 0.99) },
+      ]),
+    ),
     refused,
     /** most gateways that came back within a second */
     herd: Math.max(0, ...Object.values(reconnects)),

@@ -101,4 +101,28 @@ t.test('rows of other nodes', { skip: noPostgres() }, async (t) => {
     const { written, state } = await send('a', 'b')
     t.same([written, state.lastRow, state.lastChange], [2, 2, 2])
   })
+
+  await t.test('sent rows: one statement holds 4 MiB of values', async (t) => {
+    const { db, context, register, read } = await open(t)
+    const table = await register('x', [{ name: 'k' }, { name: 'v' }], ['k'])
+    const rows = ['a', 'b', 'c', 'd', 'e'].map((k) => ({
+      ...{ day: 1, version: 1 },
+      values: [null, null, null, k, k.repeat(1_500_000)],
+    }))
+    let statements = 0
+    const written = await db.write(async (given) => {
+      const state = await lockTable(given, table)
+      const counted: typeof given = {
+        ...given,
+        lists(...call) {
+          statements++
+          return given.lists(...call)
+        },
+      }
+      const from = { origin: NODES[0] ?? '', sender: '', rows }
+      return (await putSentRows(counted, { table, state, origins: context.origins }, from)).written
+    })
+    t.same([written, statements], [5, 2])
+    t.equal((await read(table)).length, 5)
+  })
 })
