@@ -2,6 +2,7 @@ import { AppError } from '../../errors.js'
 import type { CitedState } from '../../storage/datasets/citations.js'
 import type { CitationOffer } from '../citations/format.js'
 import { encodeRows, offerOf } from '../citations/send.js'
+import { collectUntilMs } from './collect.js'
 import { noteMoved, takeDetour } from './counts.js'
 import type { FeedLink } from './link.js'
 import type { FeedState, SenderDeps, Session, TurnResult } from './sender-deps.js'
@@ -23,7 +24,11 @@ export async function sendCitation(
   const citation = await deps.findCitation(longForm)
   if (citation?.info.longForm !== longForm) throw missingCitation(longForm)
   const offer = offerOf(citation, deps.nodeId)
-  if (offer === undefined) return 'nothing to send' // its checksum is being computed
+  if (offer === undefined) {
+    // its checksum is being computed
+    state.collectUntilMs = collectUntilMs(deps, deps.nowMs())
+    return 'nothing to send'
+  }
   const { session } = state
   if (session === undefined) {
     const { rows, complete } = await link.offerCitation(offer, signal)

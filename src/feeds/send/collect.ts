@@ -1,7 +1,8 @@
 import type { ChangedRow, ChangeFilter, Column, LoaderTable } from '../../storage/tables.js'
+import { untilBeatMs } from '../../sync/beat.js'
 import { type BatchText, beginBatch, type HeaderStart, type SentSlot } from '../batch/encode.js'
 import { SENT_ROWS } from '../batch/format.js'
-import type { CollectDeps, CollectState, OutgoingBatch, Session } from './sender-deps.js'
+import type { CollectDeps, CollectState, OutgoingBatch, SenderDeps, Session } from './sender-deps.js'
 
 /** Changes that are read at a time, so that the event loop turns between, and rows die young: about 1 ms. */
 const PAGE_ROWS = 250
@@ -11,6 +12,8 @@ const WINDOW_ROWS = 1000
 export const FULL_BYTES = 3 * 1024 * 1024
 /** Most windows of a condition that are looked at for one batch. */
 const MAX_PAGES = 100
+/** Share of `sync.batchWaitS` by which a wait ends before the beat: a timer may come a little early. */
+const EARLY = 0.1
 
 /**
  * Reads the next rows of a feed and makes their batch.
@@ -45,6 +48,16 @@ export async function collectBatch(
       batch.release()
     }
   }
+}
+
+/**
+ * Time until which a feed has no further turn after one in which it sent all that was there: just before the next
+ * beat, so that rows wait for `sync.batchWaitS` at most, at whatever time between two beats the turn began.
+ *
+ * @returns monotonic clock, as `beganMs`
+ */
+export function collectUntilMs({ batchWaitMs }: Pick<SenderDeps, 'batchWaitMs'>, beganMs: number): number {
+  return beganMs + untilBeatMs(batchWaitMs, beganMs) - batchWaitMs * EARLY
 }
 
 /** Makes the header of a batch of a feed. @param last change with which it ends */

@@ -113,6 +113,7 @@ export async function noteFault(
   // where the feed was is shown while it waits
   state.record = { ...state.record, progress: progressOf(state) }
   state.detours = 0
+  state.collectUntilMs = 0
   // one that is busy has the rows of before: an offer of all nodes would be more work than their batches
   if (!PUTTING_OFF.includes(status) || state.record.direction === 'down') {
     state.session = undefined

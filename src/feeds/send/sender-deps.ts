@@ -148,7 +148,7 @@ export interface FeedState extends CollectState {
   detours: number
   /** end of the wait after a failure, monotonic clock */
   waitUntilMs: number
-  /** of a feed up: rows that come after a batch that held all are collected until then, monotonic clock */
+  /** of a feed up that has sent all: rows that come are collected until then, monotonic clock */
   collectUntilMs: number
   isSending: boolean
   /** the last turn has not found the end of its rows */

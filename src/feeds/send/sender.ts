@@ -19,7 +19,7 @@ export interface LiveFeed {
 
 /** Sends the feeds up of this node, and fetches those that come down. */
 export interface FeedSender {
-  /** Reads the feeds again and sends: they were changed. Waits after failures end. */
+  /** Reads the feeds again and sends: they were changed. Waits end. */
   wake(): Promise<void>
   /** Returns what a feed does; undefined for one that was not read yet. */
   live(feedId: string): Promise<LiveFeed | undefined>
@@ -108,7 +108,7 @@ function createRuns(deps: SenderDeps, onEnd: () => void) {
   }
 }
 
-/** Ends the waits after failures. */
+/** Ends the waits after failures, and those in which rows are collected. */
 function endWaits({ feeds, lanes }: SenderStates): void {
   for (const lane of lanes.values()) lane.waitUntilMs = 0
   for (const state of feeds.values()) Object.assign(state, { waitUntilMs: 0, collectUntilMs: 0 })
@@ -178,10 +178,11 @@ function noteTable(state: FeedState, table: LoaderTable | undefined): void {
 
 async function liveOf(deps: SenderDeps, { lanes }: SenderStates, state: FeedState): Promise<LiveFeed> {
   const lane = lanes.get(state.record.upstream)
+  const nowMs = deps.nowMs()
   const untilMs = Math.max(state.waitUntilMs, lane?.waitUntilMs ?? 0)
-  const waitMs = untilMs - deps.nowMs()
-  const activity = await activityOf(deps, state, waitMs > 0)
-  const nextTryS = activity === 'waiting' ? Math.max(0, Math.ceil(waitMs / 1000)) : null
+  const activity = await activityOf(deps, state, untilMs > nowMs)
+  const waitMs = Math.max(0, untilMs - nowMs, state.collectUntilMs - nowMs)
+  const nextTryS = activity === 'waiting' ? Math.ceil(waitMs / 1000) : null
   return { activity, progress: progressOf(state), nextTryS }
 }
 

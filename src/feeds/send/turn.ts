@@ -7,7 +7,7 @@ import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { MAX_BATCH_BYTES, SENT_ROWS } from '../batch/format.js'
 import { readAhead, takeAhead } from './ahead.js'
 import { sendCitation } from './citation-turn.js'
-import { collectBatch, keyText } from './collect.js'
+import { collectBatch, collectUntilMs, keyText } from './collect.js'
 import { noteMoved, takeDetour } from './counts.js'
 import { type BatchAnswer, type FeedLink, refusalName } from './link.js'
 import { collectResend } from './resend.js'
@@ -19,12 +19,6 @@ const STOPPING = new Set([
   ...['TABLE_DIFFERS', 'STALE_EPOCH', 'LOOP', 'INVALID_PARAMS', 'BAD_CONDITION', 'TOO_EXPENSIVE'],
   ...['TABLE_NOT_SENDABLE', 'UNKNOWN_CITATION', 'CITATION_DIFFERS'],
 ])
-
-/**
- * Share of `sync.batchWaitS` for which rows are collected after a batch that held all: the beat at which they are
- * looked at may come a little early.
- */
-const COLLECTED = 0.9
 
 /**
  * Sends the next batch of a feed, after an offer if there is no agreement with the receiver yet.
@@ -53,13 +47,16 @@ export async function sendNext(
     return 'went on'
   }
   if (resend !== undefined) resend.hadTurn = false
-  const beganMs = deps.nowMs()
+  const began = { ms: deps.nowMs(), us: deps.nowUs() }
   const batch = takeAhead(state, session) ?? (await collectBatch(deps, state, session, table))
   if (batch === undefined) return resend === undefined ? 'nothing to send' : 'went on'
   if ('tooLarge' in batch) {
     await setAsideTooLarge(deps, { state, table }, batch.tooLarge)
     return 'went on'
   }
+  const isLast = batch.isEnd && resend === undefined
+  // before it is on its way: who asks for a try now meanwhile ends the wait
+  if (isLast) state.collectUntilMs = collectUntilMs(deps, began.ms)
   // one that is not full is most likely the last; large rows are not held twice
   const isFull = batch.changes.length >= Math.min(state.maxRows, SENT_ROWS)
   const sent = sendBatch(deps, link, { state, session, table }, batch, signal)
@@ -67,9 +64,13 @@ export async function sendNext(
   const [sending, reading] = await Promise.allSettled([sent, ahead])
   if (sending.status === 'rejected') throw sending.reason
   if (reading.status === 'rejected') throw reading.reason
-  if (!batch.isEnd || !sending.value || state.resend !== undefined) return 'went on'
-  state.collectUntilMs = beganMs + deps.batchWaitMs * COLLECTED
-  return (await deps.changes.last(table)) > batch.last ? 'went on' : 'nothing to send'
+  if (!isLast || !sending.value || state.resend !== undefined) {
+    state.collectUntilMs = 0
+    return 'went on'
+  }
+  // rows that came meanwhile are found by the next look, as those that come later are
+  if (state.behindSinceUs !== null) state.behindSinceUs = Math.max(state.behindSinceUs, began.us)
+  return 'nothing to send'
 }
 
 /** Returns the agreement with the receiver, while it is about the table as it is: columns may have been added to it. */

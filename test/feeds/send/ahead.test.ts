@@ -35,7 +35,7 @@ async function setUp() {
   }
   const aside: string[] = []
   const deps = {
-    ...{ nodeId: HERE, changes, env: () => ({ timeZoneMin: 0, nowUs: 0n }), nowMs: () => 0 },
+    ...{ nodeId: HERE, changes, env: () => ({ timeZoneMin: 0, nowUs: 0n }), nowMs: () => 0, nowUs: () => 0 },
     findTable: async () => table,
     feeds: {
       setAside: async (_id: string, rows: { rowKey: string }[]) =>

@@ -58,7 +58,10 @@ t.test('fleet: what a hub acknowledged to gateways that fail is there once', asy
     t.ok(summary[name] > 0, `${name}: ${summary[name]}`)
   t.ok(summary.rows > 0 && summary.rowsCompared > 5000, `${summary.rowsCompared} rows`)
   t.equal(summary.rowsReadBack, summary.rowsCompared, 'each row was read back')
-  t.ok(summary.ackMs.p50 > 0 && summary.ackMs.p99 >= summary.ackMs.p50)
+  // those of ordinary links are of the first 0.6 s alone, before the first outage
+  const acks = ['ackMs', 'slowAckMs', 'outageAckMs', 'drainAckMs'].map((name) => summary[name])
+  const measured = acks.filter(({ p50 }) => p50 !== null)
+  t.ok(measured.length > 0 && measured.every(({ p50, p99 }) => p50 > 0 && p99 >= p50))
   t.ok(summary.bytesPerRow < 80, `${summary.bytesPerRow} bytes a row`)
   const gateways = await gatewaysOf(hub)
   t.equal(gateways.length, 20)
