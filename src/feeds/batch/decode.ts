@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { promisify } from 'node:util'
-import { zstdDecompress } from 'node:zlib'
+import { zstdDecompress, zstdDecompressSync } from 'node:zlib'
 import type { AppError } from '../../errors.js'
 import { describeFound } from '../../messages/fault-text.js'
 import { createPause } from '../../storage/work/pause.js'
 import { giveBack, takeBuffer } from './buffers.js'
 import {
+  AT_ONCE_BYTES,
   BATCH_VERSION,
   type BatchHeader,
   LAST_DAY,
@@ -143,7 +144,9 @@ async function decompressed(body: Uint8Array): Promise<Buffer | undefined> {
       ...{ rejectGarbageAfterEnd: true, maxOutputLength: MAX_BATCH_BYTES },
       chunkSize: chunkBytesOf(body),
     }
-    return await decompress(body, options)
+    return textBytesOf(body) <= AT_ONCE_BYTES
+      ? zstdDecompressSync(body, options)
+      : await decompress(body, options)
   } catch (error) {
     if (error instanceof RangeError) throw notWhole(`more than ${MAX_BATCH_BYTES} bytes of text`)
     return undefined

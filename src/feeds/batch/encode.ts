@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { constants, zstdCompress } from 'node:zlib'
+import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
 import type { ChangedRow, Column } from '../../storage/tables.js'
 import { createGrowingText, giveBack, takeBuffer } from './buffers.js'
-import { BATCH_VERSION, type BatchHeader, MAX_BATCH_BYTES } from './format.js'
+import { AT_ONCE_BYTES, BATCH_VERSION, type BatchHeader, MAX_BATCH_BYTES } from './format.js'
 import { createRowRuns } from './row-runs.js'
 import { senderOf } from './values.js'
 
@@ -134,5 +134,5 @@ export async function compressBatch(text: string | Uint8Array): Promise<Uint8Arr
   const bytes = typeof text === 'string' ? Buffer.from(text) : text
   // an option that the types of Node 24 lack: the frame tells the size, and its receiver sets no more memory aside
   const options = { ...ZSTD, pledgedSrcSize: bytes.byteLength }
-  return await compress(bytes, options)
+  return bytes.byteLength <= AT_ONCE_BYTES ? zstdCompressSync(bytes, options) : await compress(bytes, options)
 }
