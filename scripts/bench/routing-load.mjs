@@ -11,6 +11,7 @@ import { UNIT_ENV } from '../node-flags.mjs'
 import { openLib } from './build-child.mjs'
 import { isThere, PORTO } from './extracts.mjs'
 import { startGateway, UNLIMITED } from './gateway.mjs'
+import { openClient } from './light-client.mjs'
 import { post, spread } from './load.mjs'
 import { option } from './options.mjs'
 
@@ -125,20 +126,22 @@ async function mixedLoad(bench, defaultSeconds) {
   await delays(bench)
   const startedAt = performance.now()
   const endAt = startedAt + seconds * 1000
-  const agent = new http.Agent({ keepAlive: true, maxSockets: CLIENTS })
   let sent = 0
   const client = async () => {
+    const { port, headers } = gateway
+    const connection = openClient({ port, path: ROUTES, headers })
     while (performance.now() < endAt) {
       const i = sent++
       const question = questionOf(i)
       const sentAt = performance.now()
-      const text = await call(gateway, question, agent)
+      const { text } = await connection.post(bodyOf(question))
       const gotAt = performance.now()
       ms.push(gotAt - sentAt)
       if (!text.includes('"result"')) count(failures, JSON.parse(text).error.message)
       else if (samples.length < samplesWanted * ((gotAt - startedAt) / (seconds * 1000)))
         samples.push({ question, text, sentAt, gotAt })
     }
+    connection.close()
   }
   const changing = changeFlood(bench, endAt)
   const rssTimer = setInterval(() => rss.push(gateway.rssMb()), 1000)
@@ -146,7 +149,6 @@ async function mixedLoad(bench, defaultSeconds) {
   clearInterval(rssTimer)
   const elapsedS = (performance.now() - startedAt) / 1000
   await changing
-  agent.destroy()
   const { inside, outside } = await delays(bench)
   const { p50Ms, p95Ms, p99Ms, maxMs } = spread(ms)
   console.log(
@@ -373,10 +375,14 @@ function isRoutable(oracle, question) {
   }
 }
 
+function bodyOf(question) {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'routing.dijkstra', params: [question] })
+}
+
 /** @returns the answer's text */
 async function call({ port, headers }, question, agent = false) {
   let answer = ''
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'routing.dijkstra', params: [question] })
+  const body = bodyOf(question)
   const onBody = (text) => {
     answer = text
   }

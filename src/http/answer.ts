@@ -55,13 +55,25 @@ export function commonHeaders(requestId: string): Record<string, string> {
   }
 }
 
-/** Makes the response of dispatched calls. */
+/** Options of an answer. */
+export interface AnswerOptions extends StreamOptions {
+  /** time of the searches of the request, ms; absent when it had none */
+  readonly searchMs?: number | undefined
+}
+
+/**
+ * Makes the response of dispatched calls.
+ *
+ * @see https://www.w3.org/TR/server-timing/
+ */
 export function answerResponse(
   { status, body, retryAfterS: waitS }: Answer,
-  options: StreamOptions,
+  options: AnswerOptions,
 ): Response | Promise<Response> {
   const headers: Record<string, string> = body === null ? {} : { 'Content-Type': JSON_TYPE }
   if (waitS !== undefined) headers['Retry-After'] = String(waitS)
+  // no part of the answer, whose bytes are equal for equal requests
+  if (options.searchMs !== undefined) headers['Server-Timing'] = `search;dur=${options.searchMs.toFixed(3)}`
   if (body === null) return respond(options.requestId, status, headers, null)
   return contentResponse(status, headers, body, options)
 }
@@ -93,7 +105,7 @@ export function contentResponse(
 }
 
 /** Makes a response of JSON text, or of JSON text that is made while it is sent. */
-export function jsonResponse(body: Piece, options: StreamOptions): Response | Promise<Response> {
+export function jsonResponse(body: Piece, options: AnswerOptions): Response | Promise<Response> {
   return answerResponse({ status: 200, body }, options)
 }
 

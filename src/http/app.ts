@@ -50,7 +50,6 @@ export function createApp(deps: AppDeps): Hono<HttpEnv> {
     if (refused === undefined) await chargeUnchecked(c, deps)
     addMissingHeaders(c)
     addSecurityHeaders(c, deps)
-    addTiming(c)
     if (deps.meter !== undefined) count(c, deps.meter)
     logRequest(c, deps)
   })
@@ -111,16 +110,6 @@ function addSecurityHeaders(c: HttpContext, { hasTls = false }: AppDeps): void {
     c.res.headers.set('WWW-Authenticate', `${scheme} realm="fieldgate", charset="UTF-8"`)
   }
   if (hasTls) c.res.headers.set('Strict-Transport-Security', HSTS)
-}
-
-/**
- * Adds the time of searches. It is no part of the answer, whose bytes are equal for equal requests.
- *
- * @see https://www.w3.org/TR/server-timing/
- */
-function addTiming(c: HttpContext): void {
-  const ms = c.get('searchMs')
-  if (ms !== undefined) c.res.headers.set('Server-Timing', `search;dur=${ms.toFixed(3)}`)
 }
 
 /** Adds the common headers to a response that a library made; `respond` gives them to the others. */

@@ -3,8 +3,7 @@ import { type Caller, isAllowed, requireScope } from '../auth/caller.js'
 import { type AppError, isAppError } from '../errors.js'
 import type { Scope } from '../rpc/define-method.js'
 import type { Api, Dispatch } from '../rpc/dispatch.js'
-import { refusalResponse } from './answer.js'
-import type { StreamOptions } from './bodies/body-stream.js'
+import { type AnswerOptions, refusalResponse } from './answer.js'
 import type { Compressions } from './bodies/compress.js'
 import type { ByteBudget } from './byte-budget.js'
 import { addressOf, type HttpContext, hasCredentials, headerOf } from './env.js'
@@ -12,6 +11,7 @@ import { streamAdmission } from './memory.js'
 import type { Meter } from './metrics.js'
 import { type RateLimiter, tooManyFailures } from './rate-limit.js'
 import type { BodyLimits } from './read-body.js'
+import { requestSignal } from './request-signal.js'
 import { noteSignIn } from './server/sockets.js'
 
 /** What a context of a call has of its request. */
@@ -159,14 +159,15 @@ export function dispatchOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps:
 
 /** Makes a signal that fires when the caller hangs up or the gateway stops. */
 export function endSignal<C>(c: HttpContext, { stopSignal }: CallDeps<C>): AbortSignal {
-  return AbortSignal.any([c.req.raw.signal, stopSignal])
+  return requestSignal(c, stopSignal)
 }
 
-/** Options of a streamed body on this connection. */
-export function streamOptions<C>(c: HttpContext, method: string, deps: CallDeps<C>): StreamOptions {
+/** Options of an answer on this connection, made when the calls are over. */
+export function streamOptions<C>(c: HttpContext, method: string, deps: CallDeps<C>): AnswerOptions {
   const requestId = c.get('requestId')
   return {
     requestId,
+    searchMs: c.get('searchMs'),
     writeIdleMs: deps.writeIdleMs,
     compression: deps.compressions?.asked(headerOf(c, 'accept-encoding')),
     onFault: (error) => deps.onFault(requestId, method, error),
