@@ -99,10 +99,11 @@ export async function live(world, gateway) {
     gateway.isOpening = gateway.isBack
     gateway.isBack = false
     try {
+      const beganMs = world.now()
       await attend(world, gateway)
       gateway.failures = 0
-      const waitMs = world.isDraining() ? 0 : flags['batch-wait-s'] * 1000 * (0.75 + 0.5 * world.random())
-      await world.rest(waitMs)
+      const everyMs = world.isDraining() ? 0 : flags['batch-wait-s'] * 1000 * (0.75 + 0.5 * world.random())
+      await world.rest(Math.max(0, beganMs + everyMs - world.now()))
     } catch (error) {
       if (error.fault === undefined) throw error
       await endure(world, gateway, error)
