@@ -95,6 +95,65 @@ export function touchesPoint(shape: Shape, x: number, y: number, effort?: Effort
 }
 
 /**
+ * Returns false only when a shape and a closed box share no point; true may be wrong for a box within 1e-9 degrees
+ * of an edge. Cost: as `touchesPoint`, and the edges around the box.
+ */
+export function mayTouchBox(shape: Shape, west: number, south: number, east: number, north: number): boolean {
+  const { box, skip, kind, first, last, xy, nodeCount } = shape
+  let node = 0
+  while (node < nodeCount) {
+    const at = node * 4
+    if (!(west <= box[at + 2]! && east >= box[at]! && south <= box[at + 3]! && north >= box[at + 1]!)) {
+      node = skip[node]!
+      continue
+    }
+    const what = kind[node]!
+    if (what === KIND.POINT) return true // its box is the point
+    // a box that no edge meets lies wholly inside or wholly outside, as its corner does
+    if (what === KIND.POLYGON && locateInPolygon(shape, node, west, south) !== OUTSIDE) return true
+    if (what === KIND.LEAF && mayMeetRun(xy, first[node]!, last[node]!, west, south, east, north)) return true
+    node++
+  }
+  return false
+}
+
+/** Returns false only when no edge between two positions of a shape, both included, meets a closed box. */
+function mayMeetRun(
+  xy: Float64Array,
+  first: number,
+  last: number,
+  west: number,
+  south: number,
+  east: number,
+  north: number,
+): boolean {
+  const halfX = (east - west) / 2
+  const halfY = (north - south) / 2
+  let ax = xy[first * 2]!
+  let ay = xy[first * 2 + 1]!
+  for (let at = first + 1; at <= last; at++) {
+    const bx = xy[at * 2]!
+    const by = xy[at * 2 + 1]!
+    const dx = bx - ax
+    const dy = by - ay
+    const fromX = west + halfX - ax
+    const fromY = south + halfY - ay
+    ax = bx
+    ay = by
+    // apart along an axis: the ends of the edge lie at 0 and at `dx`, seen from its beginning
+    if (Math.min(0, dx) > fromX + halfX + SLACK || Math.max(0, dx) < fromX - halfX - SLACK) continue
+    if (Math.min(0, dy) > fromY + halfY + SLACK || Math.max(0, dy) < fromY - halfY - SLACK) continue
+    // apart across the edge: the corners lie on one side of its line
+    const reach = Math.abs(dx) * (halfY + SLACK) + Math.abs(dy) * (halfX + SLACK)
+    if (Math.abs(dx * fromY - dy * fromX) <= reach) return true
+  }
+  return false
+}
+
+/** More than the rounding errors of coordinates in degrees, less than a millimetre. */
+const SLACK = 1e-9
+
+/**
  * Returns true when a closed segment touches a point, a line or a border of a shape; false when it lies
  * wholly inside an area. Exact.
  */

@@ -1,6 +1,6 @@
 import { isFault } from './fault.js'
 import { shapesIntersect } from './intersects.js'
-import { touchesPoint } from './locate.js'
+import { mayTouchBox, touchesPoint } from './locate.js'
 import { type Shape, shapeOf } from './shape.js'
 import type { Bbox, Geometry } from './types.js'
 import { isWithinShape } from './within.js'
@@ -22,6 +22,11 @@ export interface PreparedArea {
    */
   intersectsWkb(wkb: Uint8Array, throwIfEnded?: () => void): boolean
   intersectsPoint(x: number, y: number): boolean
+  /**
+   * Returns false only when the area has no point of a closed box: a quick test before the geometry in the box is
+   * read. Always true for an area of many positions, whose test would take as long as reading.
+   */
+  mayIntersectBox(west: number, south: number, east: number, north: number): boolean
   /** Returns true when the other geometry is within this one (ST_Within of PostGIS). */
   containsGeometry(geometry: Geometry): boolean
   containsWkb(wkb: Uint8Array, throwIfEnded?: () => void): boolean
@@ -37,6 +42,8 @@ export function prepareArea(geometry: Geometry): PreparedArea {
     intersectsGeometry: (other) => shapesIntersect(shape, shapeOf(other)),
     intersectsWkb: (wkb, throwIfEnded) => intersectsWkb(shape, wkb, readDouble, throwIfEnded),
     intersectsPoint: (x, y) => touchesPoint(shape, x, y),
+    mayIntersectBox: (west, south, east, north) =>
+      shape.nodeCount > MAX_BOX_NODES || mayTouchBox(shape, west, south, east, north),
     containsGeometry: (other) => isWithinShape(shapeOf(other), shape),
     containsWkb(wkb, throwIfEnded) {
       const other = decodeWkb(wkb)
@@ -44,6 +51,9 @@ export function prepareArea(geometry: Geometry): PreparedArea {
     },
   }
 }
+
+/** Most nodes of a shape that is compared with boxes: some 500 edges. */
+const MAX_BOX_NODES = 64
 
 const POINT_BYTES = 21
 

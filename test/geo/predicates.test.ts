@@ -22,6 +22,48 @@ t.test('property: intersects equals the oracle for any pair of types, both ways 
   fc.assert(property, { numRuns: 1500 })
 })
 
+t.test('property: an area is called away from a box only where the two do not intersect', async () => {
+  const corner = latticePosition(5)
+  const size = fc.constantFrom(0, 1e-7, 0.5, 1, 2.25)
+  const property = fc.property(lattice, corner, size, size, (geometry, [west, south], width, height) => {
+    const area = prepareArea(geometry)
+    const [east, north] = [west + width, south + height]
+    const may = area.mayIntersectBox(west, south, east, north)
+    const doesTouch = (by: number) =>
+      area.intersectsGeometry({
+        type: 'Polygon',
+        coordinates: [box(west - by, south - by, east + by, north + by)],
+      })
+    if (!may) equal(doesTouch(0) || area.intersectsPoint(west, south), false)
+    else equal(doesTouch(1e-6), true, 'a box that is further away than rounding errors')
+  })
+  fc.assert(property, { numRuns: 1500 })
+})
+
+t.test(
+  'prepareArea: a wavy ring leaves out the boxes outside of it; one of many positions none',
+  async (t) => {
+    const boxes = Array.from(
+      { length: 2500 },
+      (_, at) => [(at % 50) * 0.9, Math.floor(at / 50) * 0.9] as const,
+    )
+    for (const [corners, isTested] of [
+      [100, true],
+      [3000, false],
+    ] as const) {
+      const ring = star(corners, 1)
+      const area = prepareArea({ type: 'Polygon', coordinates: [ring] })
+      const left = boxes.filter(([x, y]) => !area.mayIntersectBox(x, y, x, y))
+      t.equal(left.length > 0, isTested, `${corners} corners`)
+      if (isTested)
+        t.same(
+          left,
+          boxes.filter(([x, y]) => !isInRing(ring, x, y)),
+        )
+    }
+  },
+)
+
 t.test('property: within equals the oracle for any pair of types', async () => {
   const small = anyGeometry(latticePosition(3))
   const property = fc.property(small, small, (a, b) => {

@@ -1,3 +1,4 @@
+import type { PreparedArea } from '../../../geo/prepared-area.js'
 import type { Bbox } from '../../../geo/types.js'
 import type { LoaderTable, Span } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
@@ -18,6 +19,7 @@ const BITMAP_FROM = 32_768
  * millisecond or so of work, so that the event loop can turn.
  *
  * @param box undefined for everywhere, rows without a location included
+ * @param area in the box; leaves out entries whose boxes lie outside of it. The caller tests the rows with it
  * @returns row ids, ascending
  */
 export function* findCandidates(
@@ -25,6 +27,7 @@ export function* findCandidates(
   table: LoaderTable,
   box: Bbox | undefined,
   span: Span | undefined,
+  area?: PreparedArea,
 ): Generator<undefined, RowIds> {
   const bounds = boundsOf(box, span)
   const list = statement<number>(
@@ -41,7 +44,7 @@ export function* findCandidates(
       if (seen.has(run)) continue
       seen.add(run)
       const packed = read.get(run)
-      if (packed !== undefined) collect(packed, bounds, found)
+      if (packed !== undefined) collect(packed, bounds, area, found)
       else isWhole = false // merged into a newer run between two steps: the list of runs is read again
       if (seen.size % RUNS_PER_STEP === 0) yield
     }
@@ -55,8 +58,9 @@ export function* findCandidatesOrNowhere(
   table: LoaderTable,
   box: Bbox | undefined,
   span: Span | undefined,
+  area?: PreparedArea,
 ): Generator<undefined, RowIds> {
-  const found = yield* findCandidates(db, table, box, span)
+  const found = yield* findCandidates(db, table, box, span, area)
   if (box === undefined) return found // everywhere includes them
   const nowhere = yield* findCandidates(db, table, NOWHERE_BOX, span)
   if (nowhere.length === 0) return found
@@ -104,7 +108,7 @@ function boundsOf(box: Bbox | undefined, span: Span | undefined): Bounds {
 }
 
 /** Adds the ids of a run's entries within the bounds: the inner loop of every search by area. */
-function collect(packed: Uint8Array, bounds: Bounds, found: IdList): void {
+function collect(packed: Uint8Array, bounds: Bounds, area: PreparedArea | undefined, found: IdList): void {
   const { ids, boxes, count } = readPacked(packed)
   const [west, east, south, north, from, until] = bounds
   if (found.count + count > found.ids.length) {
@@ -114,13 +118,18 @@ function collect(packed: Uint8Array, bounds: Bounds, found: IdList): void {
   }
   // `boxes` is six arrays of `count` values: min and max longitude, min and max latitude, start and end day
   for (let at = 0; at < count; at++) {
+    const minLng = boxes[at]!
+    const maxLng = boxes[at + count]!
+    const minLat = boxes[at + count * 2]!
+    const maxLat = boxes[at + count * 3]!
     if (
-      boxes[at]! <= east &&
-      boxes[at + count]! >= west &&
-      boxes[at + count * 2]! <= north &&
-      boxes[at + count * 3]! >= south &&
+      minLng <= east &&
+      maxLng >= west &&
+      minLat <= north &&
+      maxLat >= south &&
       boxes[at + count * 4]! <= until &&
-      boxes[at + count * 5]! >= from
+      boxes[at + count * 5]! >= from &&
+      (area === undefined || area.mayIntersectBox(minLng, minLat, maxLng, maxLat))
     ) {
       const id = ids[at]!
       found.ids[found.count++] = id

@@ -52,7 +52,7 @@ export async function* matchesById({
     return
   }
   const ids = idsBetween(found, plan.query)
-  const read = db.prepare<unknown[], MatchRow>(byIdsSql(plan, select)).raw().safeIntegers()
+  const read = readingByIds(db, plan, select)
   const paging = { maxRows: pageRows, keep: areaTest(db, plan) }
   const paramsOf = (json: string) => [json, ...plan.params]
   if (plan.query.isFromEnd !== true) {
@@ -67,6 +67,15 @@ export async function* matchesById({
     const page = ids.subarray(Math.max(0, end - pageRows), end)
     yield [...readByIds<MatchRow>(read, page, paramsOf, paging)].flat() // ids alone: see `lastMatches`
   }
+}
+
+/** Prepares the reading of rows by their ids. The texts of conditions and of chosen columns have no bound. */
+function readingByIds(db: Db, plan: QueryPlan, select: string) {
+  const { columns = [] } = plan.query
+  const sql = byIdsSql(plan, select)
+  const isKept = plan.where === '1' && columns.length === 0
+  const read = isKept ? statement<MatchRow>(db, sql) : db.prepare<unknown[], MatchRow>(sql)
+  return read.raw().safeIntegers()
 }
 
 /**
@@ -204,7 +213,7 @@ async function candidateIds(db: Db, plan: QueryPlan, pause: Pause): Promise<RowI
   if (box !== undefined || query.span !== undefined) {
     const find = query.isNowhereIn === true ? findCandidatesOrNowhere : findCandidates
     // no test: readings of an empty box end before this
-    const steps = find(db, table, box === 'empty' ? undefined : box, query.span)
+    const steps = find(db, table, box === 'empty' ? undefined : box, query.span, query.area)
     for (;;) {
       const step = steps.next()
       if (step.done === true) return step.value

@@ -1,6 +1,8 @@
 import { AppError } from '../../../errors.js'
 import type { ValueEnv } from '../../columns/column-type.js'
+import { typeOf } from '../../columns/column-types.js'
 import type {
+  Column,
   LoaderTable,
   QueryPaths,
   TableQuery,
@@ -156,14 +158,22 @@ function countAll(db: Db, table: LoaderTable): number {
   return oneValue(db, `SELECT count(*) FROM ${tableSql(table)}`)
 }
 
-/** @param maxBytes value of any larger size ends the statement; only its head is read for that */
+/**
+ * @param maxBytes value of any larger size ends the statement; only its head is read for that. Numbers are small,
+ *   and SQLite would print each to tell its size
+ */
 function selectOf(plan: QueryPlan, maxBytes: number | undefined): string {
   const values = namesOf(plan).map((name) => {
     const sql = readableSql(plan.table, name)
-    if (maxBytes === undefined) return sql
+    if (maxBytes === undefined || isNumber(plan.table.columnByName.get(name))) return sql
     return `CASE WHEN octet_length(${sql}) > ${maxBytes} THEN value_too_large() ELSE ${sql} END`
   })
   return [`t.${ROW_ID}`, ...values].join(', ')
+}
+
+/** True for a column of numbers; a float may be the text NaN. */
+function isNumber(column: Column | undefined): boolean {
+  return column !== undefined && !column.isEncrypted && /^(integer|float)$/.test(typeOf(column.udtName).kind)
 }
 
 function namesOf(plan: QueryPlan): string[] {

@@ -16,9 +16,11 @@ t.test('pages end at their bytes, in each order of reading, with every row once'
     table,
     Array.from({ length: ROWS }, (_, n) => rowOf(n)),
   )
-  const area = { bbox: [138, 34, 141, 36], intersectsWkb: () => true } as unknown as NonNullable<
-    TableQuery['area']
-  >
+  const area = {
+    bbox: [138, 34, 141, 36],
+    mayIntersectBox: () => true,
+    intersectsWkb: () => true,
+  } as unknown as NonNullable<TableQuery['area']>
   const queries: [string, TableQuery, number[]][] = [
     ['all', {}, upTo(ROWS)],
     ['a condition', { conds: { '>=': ['n', 0] } }, upTo(ROWS)],

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { prepareArea } from '../../../../src/geo/prepared-area.js'
 import {
   findCandidates,
   findCandidatesNow,
@@ -63,3 +64,33 @@ t.test('candidates: rows without a place are added to those of a box, each row o
   t.equal(last.length, 3)
   t.same(orNowhere(), [1, 2, 3, last[2]])
 })
+
+t.test(
+  'candidates: an area leaves out the rows of its box that lie outside of it, moved ones too',
+  async (t) => {
+    const { tables, table, db } = await filled(t, 180, 180)
+    const triangle = prepareArea({
+      type: 'Polygon',
+      coordinates: [
+        [
+          [0, -1],
+          [100, 1],
+          [0, 1],
+          [0, -1],
+        ],
+      ],
+    })
+    const inTriangle = () => {
+      const steps = findCandidates(db, table, triangle.bbox, undefined, triangle)
+      for (;;) {
+        const step = steps.next()
+        if (step.done === true) return Array.from(step.value)
+      }
+    }
+    t.equal(findCandidatesNow(db, table, triangle.bbox, undefined).length, 101, 'rows of the box')
+    t.same(inTriangle(), upTo(51))
+    const moved = [feature([99, 0], { k: 7 }), feature([7, 0], { k: 120 })]
+    await tables.put(table, moved, 'override', { maxMergeRows: 0 })
+    t.same(inTriangle(), [...upTo(51), 120], 'a row that has moved away keeps its former entry')
+  },
+)

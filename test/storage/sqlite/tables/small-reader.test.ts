@@ -3,7 +3,7 @@ import t from 'tap'
 import { prepareArea } from '../../../../src/geo/prepared-area.js'
 import { createKeyring } from '../../../../src/storage/keyring.js'
 import { openSmallReader } from '../../../../src/storage/sqlite/tables/small-reader.js'
-import type { TableQuery } from '../../../../src/storage/tables.js'
+import type { Column, TableQuery } from '../../../../src/storage/tables.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
 import { feature, NOW_US, openTables, TIME_ZONE_MIN } from '../../../support/tables.js'
 
@@ -124,3 +124,26 @@ t.test('small reads: the event loop turns while one is made', async (t) => {
   t.equal(found?.length, 600)
   t.same(seen, ['turn', 'answer'])
 })
+
+t.test(
+  'small reads: numbers of any size, NaN and infinities are read as the reader of tables does',
+  async (t) => {
+    const { tables, small } = await opened(t)
+    const columns: Partial<Column>[] = [
+      { name: 'n', udtName: 'int8' },
+      { name: 'x', udtName: 'float8' },
+    ]
+    const table = tables.register('numbers', columns, ['n'])
+    const values = [0.1, -1.7976931348623157e308, 'NaN', 'Infinity', null]
+    const rows = values.map((x, at) =>
+      feature([139, 35], { n: `${9_007_199_254_740_990n + BigInt(at)}`, x, end_datetime: 'infinity' }),
+    )
+    await tables.put(table, rows)
+    const area = prepareArea({ type: 'Point', coordinates: [139, 35] })
+    for (const query of [{ area }, { area }, { area, columns: ['x', 'n'] }]) {
+      const found = await small.read('numbers', query)
+      t.equal(found?.rows.length, values.length)
+      t.same(found?.rows, await tables.read(table, query))
+    }
+  },
+)
