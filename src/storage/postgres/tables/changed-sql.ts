@@ -6,10 +6,15 @@ export const ORIGIN_SQL = '(SELECT o.node_id FROM row_origin AS o WHERE o.origin
 /** SQL of the node that sent a row, over the alias `t`; null for rows of this hub. */
 const SENDER_SQL = '(SELECT s.node_id FROM row_origin AS s WHERE s.origin_id = t.sender)'
 
+/** Larger than any id of a row. */
+const LAST_ID = '9223372036854775807'
+
 /**
  * Returns SQL that reads the rows that changed after a number, in the order of their last changes: the number, origin,
  * day, version, sender, then the columns. Rows that were never overwritten are found by their ids, the others by the
- * index of changes; one statement sees one state. Bound: the number, most rows.
+ * index of changes; one statement sees one state. Ids from the smallest number of a change on are left out: once a
+ * change has a number of its own, all later ones have. Else each page of a table with an old override would read all
+ * rows behind it. Bound: the number, most rows.
  *
  * @param origin SQL of the origin
  */
@@ -18,7 +23,9 @@ export function changedAfterSql(table: LoaderTable, origin: string): string {
   const from = rowsName(table)
   return `SELECT * FROM (
     (SELECT t.row_id AS number, ${columns} FROM ${from} AS t
-      WHERE t.row_id > $1::bigint AND t.change IS NULL ORDER BY t.row_id LIMIT $2::bigint)
+      WHERE t.row_id > $1::bigint AND t.change IS NULL AND t.row_id < coalesce(
+        (SELECT min(c.change) FROM ${from} AS c WHERE c.change IS NOT NULL), ${LAST_ID})
+      ORDER BY t.row_id LIMIT $2::bigint)
     UNION ALL
     (SELECT t.change, ${columns} FROM ${from} AS t
       WHERE t.change > $1::bigint ORDER BY t.change LIMIT $2::bigint)

@@ -128,8 +128,14 @@ function readFound(db: Db, sql: string, params: readonly unknown[]): Found[] {
     .all(...params)
 }
 
+/**
+ * Ids from the smallest number of a change on are left out: once a change has a number of its own, all later ones have.
+ * Else each page of a table with an old override would read all rows behind it.
+ */
 function putSql(table: LoaderTable): string {
-  return `${selectSql(table, ROW_ID)} WHERE t.${ROW_ID} > ? AND t.${ROW_CHANGE} IS NULL ORDER BY t.${ROW_ID} LIMIT ?`
+  const firstChange = `SELECT min(${ROW_CHANGE}) FROM ${tableSql(table)} WHERE ${ROW_CHANGE} IS NOT NULL`
+  return `${selectSql(table, ROW_ID)} WHERE t.${ROW_ID} > ? AND t.${ROW_CHANGE} IS NULL
+    AND t.${ROW_ID} < coalesce((${firstChange}), ${Number.MAX_SAFE_INTEGER}) ORDER BY t.${ROW_ID} LIMIT ?`
 }
 
 function overriddenSql(table: LoaderTable): string {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { prepareArea } from '../../../../src/geo/prepared-area.js'
+import { changedAfterSql } from '../../../../src/storage/postgres/tables/changed-sql.js'
 import type { TableQuery } from '../../../../src/storage/tables.js'
 import { noPostgres } from '../../../support/postgres.js'
 import { postgresTables } from '../../../support/postgres-tables.js'
@@ -48,4 +49,21 @@ t.test('plans of reads', { skip: noPostgres() }, async (t) => {
     t.match(plans[0], index.replace('N', String(table.tableId)), index)
     t.notMatch(plans.join('\n'), `Seq Scan on rows_${table.tableId}`, index)
   }
+})
+
+t.test('plans of changes', { skip: noPostgres() }, async (t) => {
+  const open = await postgresTables(t)
+  const { register, put, db } = await open(t)
+  const table = await register('x', [{ name: 'n', udtName: 'int8' }], ['n'])
+  const rows = (from: number, count: number) =>
+    Array.from({ length: count }, (_, n) => feature(null, { n: from + n }))
+  await put(table, rows(0, 500))
+  await put(table, rows(0, 1))
+  await put(table, rows(500, 3000))
+  const plan = async (after: number) => {
+    const text = `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ${changedAfterSql(table, 't.origin')}`
+    return (await db.read.lists(text, [after, 100], 'once')).flat().join('\n')
+  }
+  t.match(await plan(501), /Filter: \(change IS NULL\)/)
+  t.notMatch(await plan(501), 'Rows Removed by Filter', 'rows that changed after an old override')
 })
