@@ -12,9 +12,8 @@ const LAST_ID = '9223372036854775807'
 /**
  * Returns SQL that reads the rows that changed after a number, in the order of their last changes: the number, origin,
  * day, version, sender, then the columns. Rows that were never overwritten are found by their ids, the others by the
- * index of changes; one statement sees one state. Ids from the smallest number of a change on are left out: once a
- * change has a number of its own, all later ones have. Else each page of a table with an old override would read all
- * rows behind it. Bound: the number, most rows.
+ * index of changes; one statement sees one state. Ids are looked at up to where a page of overridden rows alone would
+ * end: else each page of a table with an old override would read all rows behind it. Bound: the number, most rows.
  *
  * @param origin SQL of the origin
  */
@@ -23,8 +22,9 @@ export function changedAfterSql(table: LoaderTable, origin: string): string {
   const from = rowsName(table)
   return `SELECT * FROM (
     (SELECT t.row_id AS number, ${columns} FROM ${from} AS t
-      WHERE t.row_id > $1::bigint AND t.change IS NULL AND t.row_id < coalesce(
-        (SELECT min(c.change) FROM ${from} AS c WHERE c.change IS NOT NULL), ${LAST_ID})
+      WHERE t.row_id > $1::bigint AND t.change IS NULL AND t.row_id <= coalesce(
+        (SELECT c.change FROM ${from} AS c WHERE c.change > $1::bigint
+          ORDER BY c.change LIMIT 1 OFFSET $2::bigint - 1), ${LAST_ID})
       ORDER BY t.row_id LIMIT $2::bigint)
     UNION ALL
     (SELECT t.change, ${columns} FROM ${from} AS t

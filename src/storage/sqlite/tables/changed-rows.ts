@@ -12,6 +12,9 @@ import { versionBase } from './row-versions.js'
 /** Row ids that are looked at in one statement of a count: a few milliseconds. */
 const COUNT_WINDOW = 10_000
 
+/** Larger than any number of a change. */
+const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
+
 /** Values of a row, after what is known of its last change: `version` and `sender` are null for own rows. */
 type Found = [
   ...[change: bigint, origin: string, day: bigint, version: bigint | null, sender: string | null],
@@ -50,16 +53,19 @@ export function createTableChanges(db: Db): TableChanges & DayRows {
 }
 
 /**
- * Reads the rows that changed after a number from one state of the database. Rows that were never overwritten
- * are found by their ids, the others by the index of change numbers, and those only up to the last of the
- * first: in a table with many overrides the index would be read far beyond the rows that are taken. Cost:
- * 10,000 rows in order 10 ms, scattered 35 ms.
+ * Reads the rows that changed after a number from one state of the database. Rows that were never overwritten are found
+ * by their ids, the others by the index of change numbers, and each only up to where a page of the other would end:
+ * else a page would read all ids of a table that was overwritten once, or the index far beyond the rows that are taken.
+ * Cost: 10,000 rows in order 10 ms, scattered 35 ms.
  */
 export function readAfter(db: Db, table: LoaderTable, after: number, limit: number): ChangedRow[] {
-  const put = readFound(db, putSql(table), [after, limit])
+  const pageEnd = statement<[bigint]>(db, pageEndSql(table))
+    .raw()
+    .safeIntegers()
+    .get(after, limit - 1)?.[0]
+  const put = readFound(db, putSql(table), [after, pageEnd ?? LAST_NUMBER, limit])
   const lastPut = put.length === limit ? put[put.length - 1]?.[0] : undefined
-  const until = lastPut ?? BigInt(Number.MAX_SAFE_INTEGER)
-  const overridden = readFound(db, overriddenSql(table), [after, until, limit])
+  const overridden = readFound(db, overriddenSql(table), [after, lastPut ?? LAST_NUMBER, limit])
   return toChangedRows(db, table, merged(put, overridden).slice(0, limit))
 }
 
@@ -128,14 +134,15 @@ function readFound(db: Db, sql: string, params: readonly unknown[]): Found[] {
     .all(...params)
 }
 
-/**
- * Ids from the smallest number of a change on are left out: once a change has a number of its own, all later ones have.
- * Else each page of a table with an old override would read all rows behind it.
- */
+/** Where a page of overridden rows alone would end. No row: they fill none. */
+function pageEndSql(table: LoaderTable): string {
+  return `SELECT ${ROW_CHANGE} FROM ${tableSql(table)} INDEXED BY ${identifier(`${table.tableName}_change`)}
+    WHERE ${ROW_CHANGE} > ? ORDER BY ${ROW_CHANGE} LIMIT 1 OFFSET ?`
+}
+
 function putSql(table: LoaderTable): string {
-  const firstChange = `SELECT min(${ROW_CHANGE}) FROM ${tableSql(table)} WHERE ${ROW_CHANGE} IS NOT NULL`
-  return `${selectSql(table, ROW_ID)} WHERE t.${ROW_ID} > ? AND t.${ROW_CHANGE} IS NULL
-    AND t.${ROW_ID} < coalesce((${firstChange}), ${Number.MAX_SAFE_INTEGER}) ORDER BY t.${ROW_ID} LIMIT ?`
+  return `${selectSql(table, ROW_ID)} WHERE t.${ROW_ID} > ? AND t.${ROW_ID} <= ? AND t.${ROW_CHANGE} IS NULL
+    ORDER BY t.${ROW_ID} LIMIT ?`
 }
 
 function overriddenSql(table: LoaderTable): string {

@@ -64,6 +64,8 @@ t.test('plans of changes', { skip: noPostgres() }, async (t) => {
     const text = `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ${changedAfterSql(table, 't.origin')}`
     return (await db.read.lists(text, [after, 100], 'once')).flat().join('\n')
   }
-  t.match(await plan(501), /Filter: \(change IS NULL\)/)
-  t.notMatch(await plan(501), 'Rows Removed by Filter', 'rows that changed after an old override')
+  const filtered = [...(await plan(501)).matchAll(/Rows Removed by Filter: (\d+)/g)].map(([, count]) =>
+    Number(count),
+  )
+  t.ok(Math.max(0, ...filtered) <= 100, `behind an old override a page looks at a page of ids: ${filtered}`)
 })
