@@ -64,6 +64,8 @@ async function putLines(store: JobStore, job: PutJob & { batch: LineBatch }, wor
     const { index, ...data } = error.data
     const line = lineOfRecord(job.batch, error.data.index)
     throw new AppError(error.errorName, { ...data, line }, { message: error.message, cause: error.cause })
+  } finally {
+    job.batch.bytes.buffer.transfer(0) // frees them: V8 would keep several batches, which have grown old
   }
 }
 

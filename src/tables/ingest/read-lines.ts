@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { AppError, messageOf } from '../../errors.js'
 import { parseSafe } from '../../json/exact-json.js'
 import { loneSurrogateAt } from '../../json/lone-surrogates.js'
@@ -16,20 +17,24 @@ interface LineFault {
   reason: string
 }
 
+/** Bytes that are decoded at once: many lines, and so few that the text is garbage soon. */
+const BLOCK_BYTES = 64 * 1024
+
 /**
  * Yields the records of a batch of lines; blank lines are skipped.
  *
  * @throws AppError BAD_RECORD, `data` = `{ line, column, reason }` with `line` counted in the batch from 0
  */
 export function* readLines({ bytes, separator }: LineBatch): Generator<unknown> {
-  const text = decode(bytes, separator)
   let line = 0
-  for (let start = 0; start < text.length; line++) {
-    const found = text.indexOf(separator, start)
-    const end = found === -1 ? text.length : found
-    const record = text.slice(start, end)
-    start = end + 1
-    if (record.trim() !== '') yield parse(record, line)
+  for (const text of decodeBlocks(bytes, separator)) {
+    for (let start = 0; start < text.length; line++) {
+      const found = text.indexOf(separator, start)
+      const end = found === -1 ? text.length : found
+      const record = text.slice(start, end)
+      start = end + 1
+      if (record.trim() !== '') yield parse(record, line)
+    }
   }
 }
 
@@ -43,16 +48,30 @@ export function lineOfRecord({ bytes, separator }: LineBatch, index: number): nu
   return lines.length
 }
 
-/** Decodes the whole batch, which is several times quicker than line by line. */
-function decode(bytes: Uint8Array, separator: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
+/**
+ * Decodes the batch in blocks of whole lines, which is several times quicker than line by line.
+ *
+ * @throws AppError BAD_RECORD before the first block, when any line is not UTF-8
+ */
+function* decodeBlocks(bytes: Uint8Array, separator: string): Generator<string> {
+  if (!isUtf8(bytes))
     throw badLine({
       line: badUtf8Line(bytes, separator),
       reason: 'found bytes that are not UTF-8, expected text',
     })
+  const code = separator.charCodeAt(0)
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  for (let start = 0; start < bytes.length; ) {
+    const end = endOfBlock(bytes, code, start)
+    yield decoder.decode(bytes.subarray(start, end))
+    start = end
   }
+}
+
+/** Returns the end of the last line that begins within `BLOCK_BYTES`. */
+function endOfBlock(bytes: Uint8Array, code: number, start: number): number {
+  const found = bytes.indexOf(code, start + BLOCK_BYTES)
+  return found === -1 ? bytes.length : found + 1
 }
 
 /** Finds the line with bytes that are not UTF-8; called only when there is one. */
