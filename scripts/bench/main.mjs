@@ -6,6 +6,8 @@ const BENCHES = [
   'mixed',
   'wear',
   'loader',
+  'export',
+  'writers',
   'feeds',
   'feeds-link',
   'changes',
