@@ -136,6 +136,7 @@ async function openExport(
   const reading = { env, pageRows, pause, paths, largeReads, signal }
   const { columns, pages } = await state.read(query, reading)
   const { info, keyColumns } = state
+  const isPlain = isAsStored || !columns.some(({ isEncrypted, isFile }) => isEncrypted || isFile)
   const openRow = async (row: StateRow): Promise<ExportRow> => {
     const { rowId, values } = toRow(row)
     for (const [at, { name, isEncrypted, isFile }] of columns.entries()) {
@@ -148,8 +149,8 @@ async function openExport(
   }
   async function* opened(): AsyncGenerator<ExportRow[]> {
     for await (const rows of pages) {
-      const page: ExportRow[] = []
-      for (const row of rows) page.push(isAsStored ? toRow(row) : await openRow(row))
+      const page: ExportRow[] = isPlain ? rows.map(toRow) : []
+      if (!isPlain) for (const row of rows) page.push(await openRow(row))
       onPage(page.length)
       yield page
     }
@@ -157,8 +158,8 @@ async function openExport(
   return { citation: info, columns, keyColumns, env, pages: opened() }
 }
 
-function toRow([rowId, ...values]: StateRow): { rowId: number; values: Stored[] } {
-  return { rowId: Number(rowId), values }
+function toRow(row: StateRow): { rowId: number; values: Stored[] } {
+  return { rowId: Number(row[0]), values: row.slice(1) }
 }
 
 /** Decrypts a value. @throws AppError for one of another key: an exported file must not lack it silently */

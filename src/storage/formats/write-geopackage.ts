@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { formatDatetime, isInfinite, withoutOffset } from '../../datetime.js'
 import { bboxOf } from '../../geo/bbox.js'
-import type { Bbox, Geometry } from '../../geo/types.js'
+import type { Bbox } from '../../geo/types.js'
 import { encodeWkt } from '../../geo/wkt.js'
 import { decodeStored } from '../columns/byte-types.js'
 import type { Stored, ValueEnv } from '../columns/column-type.js'
@@ -36,11 +36,12 @@ export async function writeGeopackage(file: string, state: ExportedState): Promi
     db.pragma(`application_id = ${APPLICATION_ID}`)
     db.pragma(`user_version = ${USER_VERSION}`)
     db.pragma('journal_mode = MEMORY') // an incomplete file is deleted anyway
+    db.pragma('synchronous = OFF') // whoever keeps the file syncs it
     db.exec('BEGIN')
     db.exec(GEOPACKAGE_SCHEMA)
     const table = createTable(db, state)
     const writer = createRowWriter(db, state, table)
-    for await (const rows of state.pages) for (const row of rows) writer.add(row)
+    for await (const rows of state.pages) writer.add(rows)
     describeTable(db, state, table, writer.found())
     db.exec('COMMIT')
   } finally {
@@ -81,27 +82,45 @@ function createTable(db: Db, { citation, columns }: ExportedState): GeopackageTa
   return { name, fid, place, srid: columns[place]?.srid ?? 0 }
 }
 
+/** Most values that one statement inserts, unless a row has more: fewer statements take less time. */
+const STATEMENT_VALUES = 128
+
 function createRowWriter(db: Db, { columns, env }: ExportedState, table: GeopackageTable) {
   const names = [table.fid, ...columns.map(({ name }) => name)].map(identifier)
-  const insert = db.prepare(
-    `INSERT INTO ${identifier(table.name)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
-  )
+  const marks = `(${names.map(() => '?').join(', ')})`
+  const prepare = (count: number) =>
+    db.prepare(
+      `INSERT INTO ${identifier(table.name)} (${names.join(', ')}) VALUES ${Array(count).fill(marks).join(', ')}`,
+    )
+  const together = Math.max(1, Math.floor(STATEMENT_VALUES / names.length))
+  const insertOne = prepare(1)
+  const insertSome = prepare(together)
   const note = createNotes(db, table)
   const found: Found = { extent: undefined, hasHeights: false }
+  const writers = columns.map((column) => valueWriter(column, env))
+  const blobs = Array.from({ length: together }, () => createGeometryBlobs(table.srid, found))
+  const noting = columns.flatMap((column, at) => (hasNotedValues(column) ? [{ column, at }] : []))
+  const write = ({ rowId, values }: ExportRow, slot: number, params: unknown[]) => {
+    params.push(rowId)
+    for (let at = 0; at < writers.length; at++) {
+      const stored = values[at] ?? null
+      const writer = at === table.place ? blobs[slot] : writers[at]
+      params.push(stored === null ? null : writer?.(stored))
+    }
+    for (const { column, at } of noting) {
+      const value = notedValue(column, values[at] ?? null)
+      if (value !== undefined) note(value, column.name, rowId)
+    }
+  }
   return {
-    add({ rowId, values }: ExportRow) {
-      insert.run(
-        rowId,
-        ...columns.map((column, at) => {
-          const stored = values[at] as Stored
-          if (stored === null) return null
-          if (at === table.place) return geometryBlob(stored as Uint8Array, table.srid, found)
-          return columnValue(column, stored, env)
-        }),
-      )
-      for (const [at, column] of columns.entries()) {
-        const value = notedValue(column, values[at] as Stored)
-        if (value !== undefined) note(value, column.name, rowId)
+    add(rows: readonly ExportRow[]) {
+      for (let from = 0; from < rows.length; ) {
+        const count = rows.length - from >= together ? together : 1
+        const params: unknown[] = []
+        for (let slot = 0; slot < count; slot++) write(rows[from + slot] as ExportRow, slot, params)
+        if (count === 1) insertOne.run(params)
+        else insertSome.run(params)
+        from += count
       }
     },
     found: () => found,
@@ -214,19 +233,43 @@ function columnType(column: StateColumn): string {
   }
 }
 
-function columnValue(column: StateColumn, stored: Exclude<Stored, null>, env: ValueEnv): unknown {
-  if (column.srid !== null) return encodeWkt(decodeStored(stored as Uint8Array))
-  if (notedValue(column, stored) !== undefined) return null
+type ValueWriter = (stored: Exclude<Stored, null>) => unknown
+
+/** Returns the function that converts the values of a column to those of the file. */
+function valueWriter(column: StateColumn, env: ValueEnv): ValueWriter {
+  if (column.srid !== null) return (stored) => encodeWkt(decodeStored(stored as Uint8Array))
+  const write = plainWriter(column, env)
+  if (!hasNotedValues(column)) return write
+  return (stored) => (notedValue(column, stored) === undefined ? write(stored) : null)
+}
+
+function plainWriter(column: StateColumn, env: ValueEnv): ValueWriter {
   switch (column.udtName) {
-    case 'timestamptz': // milliseconds as in the standard, microseconds where the value has them
-      return utcText(String(column.type.print(stored, { ...env, timeZoneMin: 0 })))
+    case 'timestamptz': {
+      // milliseconds as in the standard, microseconds where the value has them
+      const utc = { ...env, timeZoneMin: 0 }
+      return latest((stored) => utcText(String(column.type.print(stored, utc))))
+    }
     case 'timestamp':
-      return column.type.print(stored, env)
+      return latest((stored) => column.type.print(stored, env))
     case 'float4':
     case 'float8':
-      return Number(stored)
+      return (stored) => (typeof stored === 'number' ? stored : Number(stored))
     default:
-      return stored
+      return (stored) => stored
+  }
+}
+
+/** Keeps the last result: rows that follow one another often have the same time. */
+function latest(write: ValueWriter): ValueWriter {
+  let last: Stored = null
+  let written: unknown
+  return (stored) => {
+    if (stored !== last) {
+      written = write(stored)
+      last = stored
+    }
+    return written
   }
 }
 
@@ -236,24 +279,51 @@ function utcText(printed: string): string {
   return `${head}.${fraction.padEnd(3, '0').replace(/^(\d{3})0+$/, '$1')}Z`
 }
 
-/** Returns GeoPackageBinary: a header with the envelope, then the stored WKB. Extends `found`. */
-function geometryBlob(wkb: Uint8Array, srid: number, found: Found): Uint8Array {
-  const geometry: Geometry = decodeStored(wkb)
-  const box = bboxOf(geometry)
-  const envelopeBytes = box === undefined ? 0 : 32
-  const blob = Buffer.alloc(8 + envelopeBytes + wkb.length)
-  blob.write('GP', 0, 'latin1')
-  // flags: little endian; an xy envelope, or no envelope and the flag of an empty geometry
-  blob[3] = box === undefined ? 0b1_0001 : 0b0_0011
-  blob.writeInt32LE(srid, 4)
-  if (box !== undefined) {
-    const [west, south, east, north] = box
-    for (const [at, bound] of [west, east, south, north].entries()) blob.writeDoubleLE(bound, 8 + at * 8)
-    found.extent = joined(found.extent, box)
+const HEAD_BYTES = 8
+const ENVELOPE_BYTES = 32
+/** of a point without height: byte order, type, two coordinates */
+const POINT_BYTES = 21
+const POINT_CODE = 1
+
+/**
+ * Returns a function that makes GeoPackageBinary: a header with the envelope, then the stored WKB. It extends
+ * `found`. Bytes of its result are valid until the next call.
+ */
+function createGeometryBlobs(srid: number, found: Found): ValueWriter {
+  let blob = Buffer.alloc(0)
+  return (stored) => {
+    const wkb = stored as Uint8Array
+    const view = new DataView(wkb.buffer, wkb.byteOffset, wkb.byteLength)
+    const code = view.getUint32(1, true)
+    const box = boxOf(view, code)
+    const headBytes = HEAD_BYTES + (box === undefined ? 0 : ENVELOPE_BYTES)
+    if (blob.length !== headBytes + wkb.length) blob = Buffer.alloc(headBytes + wkb.length)
+    blob.write('GP', 0, 'latin1')
+    // flags: little endian; an xy envelope, or no envelope and the flag of an empty geometry
+    blob[3] = box === undefined ? 0b1_0001 : 0b0_0011
+    blob.writeInt32LE(srid, 4)
+    if (box !== undefined) {
+      const [west, south, east, north] = box
+      blob.writeDoubleLE(west, 8)
+      blob.writeDoubleLE(east, 16)
+      blob.writeDoubleLE(south, 24)
+      blob.writeDoubleLE(north, 32)
+      found.extent = joined(found.extent, box)
+    }
+    blob.set(wkb, headBytes)
+    found.hasHeights ||= code > 1000
+    return blob
   }
-  blob.set(wkb, 8 + envelopeBytes)
-  found.hasHeights ||= new DataView(wkb.buffer, wkb.byteOffset).getUint32(1, true) > 1000
-  return blob
+}
+
+/** Returns the box of stored WKB; undefined for an empty geometry. Points, the most frequent, are not decoded. */
+function boxOf(wkb: DataView, code: number): Bbox | undefined {
+  if (code === POINT_CODE && wkb.byteLength === POINT_BYTES && wkb.getUint8(0) === 1) {
+    const x = wkb.getFloat64(5, true)
+    const y = wkb.getFloat64(13, true)
+    if (!Number.isNaN(x + y)) return [x, y, x, y]
+  }
+  return bboxOf(decodeStored(new Uint8Array(wkb.buffer, wkb.byteOffset, wkb.byteLength)))
 }
 
 function joined(a: Bbox | undefined, b: Bbox): Bbox {

@@ -1,6 +1,8 @@
 import path from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
+import type { Geometry } from '../../../src/geo/types.js'
+import { encodeWkb } from '../../../src/geo/wkb.js'
 import { exportState } from '../../../src/storage/formats/export.js'
 import { createKeyring } from '../../../src/storage/keyring.js'
 import { columns, definition, openDatasets } from '../../support/datasets.js'
@@ -42,3 +44,90 @@ t.test(
     t.same(db.pragma('foreign_key_check'), [])
   },
 )
+
+const SHAPES: readonly Geometry[] = [
+  { type: 'Point', coordinates: [139.5, 35.25] },
+  {
+    type: 'LineString',
+    coordinates: [
+      [3, 9],
+      [-4, 8],
+    ],
+  },
+  { type: 'Point', coordinates: [-1, 60, 5] },
+  {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [0, 0],
+        [9, 0],
+        [9, 7],
+        [0, 0],
+      ],
+    ],
+  }, // more bytes than a page has as digits
+]
+/** west, east, south, north of each */
+const ENVELOPES = [
+  [139.5, 139.5, 35.25, 35.25],
+  [-4, 3, 8, 9],
+  [-1, -1, 60, 60],
+  [0, 9, 0, 7],
+]
+
+t.test(
+  'writeGeopackage: rows that one statement inserts, and the rest, each with its own place',
+  async (t) => {
+    const dir = t.testdir()
+    const { store, stores, close } = openDatasets(path.join(dir, 'data.db'))
+    t.teardown(close)
+    const defined = columns('k int', 'place geometry(Geometry,4326)?', 'at timestamptz', 'v float8')
+    await store.create(definition('places', defined))
+    // the statement has 25 rows of five columns
+    const rows = Array.from({ length: 60 }, (_, n) => ({
+      shape: n % 5 === 4 ? null : ((n % 5) as 0 | 1 | 2 | 3),
+      second: n >> 1, // equal times follow one another
+      v: n % 11 === 3 ? 'NaN' : n / 8,
+    }))
+    const records = rows.map(({ shape, second, v }, n) => [
+      n,
+      shape === null ? null : SHAPES[shape],
+      `2026-01-01 00:00:${String(second).padStart(2, '0')}Z`,
+      v,
+    ])
+    await store.put('places', records, 'error')
+    const state = await stores.datasets.find('places', NOW_US)
+    if (state === undefined) throw new Error('no dataset')
+    const file = path.join(dir, 'places.gpkg')
+    await exportState(state, 'gpkg', file, {
+      env: { timeZoneMin: 0, nowUs: 0n },
+      keyring: createKeyring(new Uint8Array(32)),
+      readFile: async () => Buffer.of(),
+    })
+    const db = new Database(file, { readonly: true })
+    t.teardown(() => db.close())
+    const expected = rows.map(({ shape, second, v }, n) => ({
+      fid: n + 1,
+      k: n,
+      place: shape === null ? null : blobOf(shape),
+      at: `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`,
+      v: v === 'NaN' ? null : v,
+    }))
+    t.same(db.prepare('SELECT * FROM places').all(), expected)
+    t.same(
+      db
+        .prepare("SELECT row_id_value FROM gpkg_metadata_reference WHERE reference_scope = 'row/col'")
+        .pluck()
+        .all(),
+      expected.filter(({ v }) => v === null).map(({ fid }) => fid),
+    )
+    t.same(db.prepare('SELECT min_x, min_y, max_x, max_y FROM gpkg_contents').raw().get(), [-4, 0, 139.5, 60])
+  },
+)
+
+/** GeoPackageBinary with an envelope. */
+function blobOf(shape: 0 | 1 | 2 | 3): Buffer {
+  const envelope = Float64Array.from(ENVELOPES[shape] ?? [])
+  const head = Buffer.from([0x47, 0x50, 0, 0b0_0011, 4326 & 255, 4326 >> 8, 0, 0])
+  return Buffer.concat([head, Buffer.from(envelope.buffer), encodeWkb(SHAPES[shape] as Geometry)])
+}

@@ -6,9 +6,36 @@ import type { LargeReads } from '../../work/large-reads.js'
 import type { Db } from '../connection/database.js'
 import { mayBeLarge, requireReadable, valueOrSizeSql } from '../connection/large-values.js'
 
-/** Returns SQL for a value of a page: its size when it is large. */
+/** Largest geometry that a page has as hexadecimal digits, bytes. Points have 21 or 29. */
+const HEX_BYTES = 64
+
+/** Returns SQL for a value of a page: its size when it is large, hexadecimal digits of a small geometry. */
 export function pageValueSql(column: StateColumn, sql: string): string {
-  return isLargeColumn(column) ? valueOrSizeSql(sql) : sql
+  if (!isLargeColumn(column)) return sql
+  if (!isPlace(column)) return valueOrSizeSql(sql)
+  return `CASE WHEN octet_length(${sql}) <= ${HEX_BYTES} THEN hex(${sql}) ELSE ${valueOrSizeSql(sql)} END`
+}
+
+/**
+ * Returns a function that puts the bytes in the place of hexadecimal digits. A text and a part of a larger
+ * buffer take less time than the buffer of its own that the database makes for each value of bytes.
+ *
+ * @param columns those of `pageValueSql`, after the row id
+ */
+export function hexReader(columns: readonly StateColumn[]): (rows: readonly StateRow[]) => void {
+  const slots = columns.flatMap((column, at) => (isPlace(column) ? [at + 1] : []))
+  return (rows) => {
+    for (const at of slots) {
+      for (const row of rows) {
+        const value = row[at]
+        if (typeof value === 'string') row[at] = Buffer.from(value, 'hex')
+      }
+    }
+  }
+}
+
+function isPlace({ srid, isEncrypted }: StateColumn): boolean {
+  return srid !== null && !isEncrypted
 }
 
 function isLargeColumn({ type, rules, isFile }: StateColumn): boolean {

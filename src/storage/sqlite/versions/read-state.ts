@@ -4,7 +4,7 @@ import { type Db, statement } from '../connection/database.js'
 import { readByIds } from '../connection/read-some.js'
 import { findCandidates, findCandidatesOrNowhere } from '../tables/candidates.js'
 import { createSorter, takeSorted } from '../tables/sort.js'
-import { pageValueSql, withLargeValues } from './large-rows.js'
+import { hexReader, pageValueSql, withLargeValues } from './large-rows.js'
 import { planState, requireColumn, type StatePlan } from './plan.js'
 import {
   beganAtSql,
@@ -169,14 +169,14 @@ async function* readLast(reading: StateReading, plan: StatePlan, limit: number):
     for (const [id] of readIds(ids).toReversed()) found.push(Number(id))
     if (found.length >= limit) break
   }
-  yield* preparePages(reading, { ...plan, params: [] }, '1')(found.slice(0, limit).reverse())
+  yield* prepareRows(reading, { ...plan, params: [] }, '1')(found.slice(0, limit).reverse())
 }
 
 async function* readById(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
   const { offset = 0, afterId = 0 } = plan.query
   const start = offset === 0 ? undefined : reading.seek?.(offset, plan.where === '1')
   let skip = start?.skip ?? offset
-  const read = preparePages(reading, plan, plan.where)
+  const read = prepareRows(reading, plan, plan.where)
   const count = prepare<[bigint]>(reading.db, plan, plan.where, 'count(*)')
   for await (const ids of idSteps(reading, plan, start?.afterId ?? afterId)) {
     if (skip >= ids.length) {
@@ -216,7 +216,7 @@ async function* readSorted(reading: StateReading, plan: StatePlan): AsyncGenerat
     skip = length === 0 ? 0 : skip - length
     await pause()
   }
-  const read = preparePages(reading, { ...plan, params: [] }, '1')
+  const read = prepareRows(reading, { ...plan, params: [] }, '1')
   for (let page = await take(pageRows); page.length > 0; page = await take(pageRows)) {
     await pause()
     reading.check?.()
@@ -321,15 +321,28 @@ function prepare<Row>(
   return (ids) => made.all({ ...named, ids: JSON.stringify(Array.from(ids)) }, ...plan.params) as Row[]
 }
 
-/**
- * Prepares a statement over rows by id, whose result comes in pages that are neither long nor large: sizes
- * stand in place of large values.
- */
+/** Prepares a statement over rows by id, whose pages have sizes in place of large values. */
+function prepareRows(
+  reading: StateReading,
+  plan: StatePlan,
+  where: string,
+): (ids: ArrayLike<number>) => Generator<StateRow[]> {
+  const read = preparePages(reading, plan, where, selectOf(plan, true))
+  const readHex = hexReader(plan.columns)
+  return function* (ids) {
+    for (const rows of read(ids)) {
+      readHex(rows)
+      yield rows
+    }
+  }
+}
+
+/** Prepares a statement over rows by id, whose result comes in pages that are neither long nor large. */
 function preparePages(
   { db, pageRows }: StateReading,
   plan: StatePlan,
   where: string,
-  select: string = selectOf(plan, true),
+  select: string,
 ): (ids: ArrayLike<number>) => Generator<StateRow[]> {
   const sql = stateSql(plan.state, where, select)
   const made = (where === '1' ? statement(db, sql) : db.prepare(sql)).raw().safeIntegers()
