@@ -67,7 +67,7 @@ export function createRequestTurns(nowMs = () => performance.now()): RequestTurn
 }
 
 /** Takes the oldest request of the owner whose turn it is, and puts the owner behind the others. */
-function takeNext(waiting: Map<string, (() => void)[]>): (() => void) | undefined {
+export function takeNext(waiting: Map<string, (() => void)[]>): (() => void) | undefined {
   const [next] = waiting
   if (next === undefined) return undefined
   const [owner, mine] = next

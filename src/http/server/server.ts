@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Config } from '../../config/config.js'
 import { AppError, messageOf } from '../../errors.js'
 import { createDrain } from './drain.js'
+import { createLines, lineOf } from './lines.js'
 import { createLinger } from './linger.js'
 import { createListeners } from './listeners.js'
 import { plainRefusal } from './plain-refusal.js'
@@ -63,17 +64,29 @@ export function createHttpServer(
   const drain = createDrain(server, listeners)
   const linger = createLinger()
   const turns = createRequestTurns()
+  const lines = createLines()
   const listener = guard.guard((request, response) => {
     if (countHosts(request) > 1) return refuseHosts(request, response)
     linger.afterEarlyAnswer(request, response, limits.bodyMs)
-    const begin = () => {
-      // what the library cannot send, such as a header that Node refuses, cuts this connection and nothing else
-      void Promise.resolve(answer(request, response)).catch((error: Error) => response.destroy(error))
+    const begin = async () => {
+      try {
+        await answer(request, response)
+      } catch (error) {
+        // what the library cannot send, such as a header that Node refuses, cuts this connection and nothing else
+        response.destroy(error as Error)
+      }
     }
-    if (isHealth(request)) return begin() // it costs as little as a wait
-    turns.run(guard.networkOf(request.socket), () => {
-      if (!request.destroyed) begin()
-    })
+    if (isHealth(request)) return void begin() // it costs as little as a wait
+    const network = guard.networkOf(request.socket)
+    const beginInTurn = () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      turns.run(network, () => resolve(request.destroyed ? undefined : begin()))
+      return promise
+    }
+    const line = lineOf(request)
+    if (line === undefined) return void beginInTurn()
+    // Node reads the rest of the packet after this event
+    setImmediate(() => (request.complete ? lines[line].run(network, beginInTurn) : void beginInTurn()))
   })
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     drain.onRequest(response)
