@@ -9,7 +9,7 @@ const SMALL: Settings = {
     ...{
       headerBytes: 4096,
       headerMs: 600,
-      bodyIdleMs: 500,
+      bodyIdleMs: 1200, // a client on a busy machine is silent for half a second
       bodyMs: 1500,
       keepAliveMs: 300,
       writeIdleMs: 300,
