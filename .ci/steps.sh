@@ -14,7 +14,7 @@ trap 'exit 143' TERM
 # as one. Inside a lane its output is printed whole when it ends. A step that takes longer than `limitS` is
 # ended and has failed: what it printed until then says where it hangs. The limits end what hangs; a machine at a
 # third of its usual speed stays within them.
-limitS=1200
+limitS=2100
 step() {
   local name=$1 log=$work/$1.log startS=$SECONDS status
   shift
