@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { takeNext } from './request-turns.js'
+import { createOwnerTurns } from './owner-turns.js'
 
 /** Line of requests of other gateways that have arrived whole and are not answered yet. */
 export interface Line {
@@ -44,28 +44,24 @@ export function lineOf({ method, url = '', headers }: IncomingMessage): keyof ty
  * @param most requests that are answered at the same time
  */
 export function createLine(most = MOST_AT_ONCE): Line {
-  /** the first owner has the next turn */
-  const waiting = new Map<string, (() => void)[]>()
+  const waiting = createOwnerTurns()
   let running = 0
   const serve = () => {
     while (running < most) {
-      const start = takeNext(waiting)
+      const start = waiting.take()
       if (start === undefined) return
       start()
     }
   }
   return {
     run(owner, answer) {
-      const start = () => {
+      waiting.push(owner, () => {
         running++
         void answer().finally(() => {
           running--
           serve()
         })
-      }
-      const mine = waiting.get(owner)
-      if (mine === undefined) waiting.set(owner, [start])
-      else mine.push(start)
+      })
       serve()
     },
   }

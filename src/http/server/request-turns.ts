@@ -1,3 +1,5 @@
+import { createOwnerTurns } from './owner-turns.js'
+
 /** Turns of requests that wait to be answered. */
 export interface RequestTurns {
   /**
@@ -22,8 +24,7 @@ const ACCEPTING_SLICE_MS = 0.5
  * @param nowMs clock
  */
 export function createRequestTurns(nowMs = () => performance.now()): RequestTurns {
-  /** the first owner has the next turn */
-  const waiting = new Map<string, (() => void)[]>()
+  const waiting = createOwnerTurns()
   let usedMs = 0
   let isAccepting = false
   let isScheduled = false
@@ -41,9 +42,9 @@ export function createRequestTurns(nowMs = () => performance.now()): RequestTurn
     usedMs = 0
     const sliceMs = isAccepting ? ACCEPTING_SLICE_MS : SLICE_MS
     isAccepting = false
-    if (waiting.size > 0) schedule()
+    if (!waiting.isEmpty()) schedule()
     while (usedMs < sliceMs) {
-      const work = takeNext(waiting)
+      const work = waiting.take()
       if (work === undefined) return
       begin(work)
     }
@@ -55,24 +56,11 @@ export function createRequestTurns(nowMs = () => performance.now()): RequestTurn
   return {
     run(owner, work) {
       schedule() // also where the work begins at once: the time that it used counts in this turn alone
-      if (waiting.size === 0 && usedMs < SLICE_MS) return begin(work)
-      const mine = waiting.get(owner)
-      if (mine === undefined) waiting.set(owner, [work])
-      else mine.push(work)
+      if (waiting.isEmpty() && usedMs < SLICE_MS) return begin(work)
+      waiting.push(owner, work)
     },
     accepted() {
       isAccepting = true
     },
   }
-}
-
-/** Takes the oldest request of the owner whose turn it is, and puts the owner behind the others. */
-export function takeNext(waiting: Map<string, (() => void)[]>): (() => void) | undefined {
-  const [next] = waiting
-  if (next === undefined) return undefined
-  const [owner, mine] = next
-  const work = mine.shift()
-  waiting.delete(owner)
-  if (mine.length > 0) waiting.set(owner, mine)
-  return work
 }
