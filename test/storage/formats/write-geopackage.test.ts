@@ -1,6 +1,6 @@
 import path from 'node:path'
 import Database from 'better-sqlite3'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Geometry } from '../../../src/geo/types.js'
 import { encodeWkb } from '../../../src/geo/wkb.js'
 import { exportState } from '../../../src/storage/formats/export.js'
@@ -16,16 +16,7 @@ t.test(
     t.teardown(close)
     await store.create(definition('gpkg_notes', columns('fid int', 'fid_1 text?')))
     await store.put('gpkg_notes', [[7, 'a']], 'error')
-    const state = await stores.datasets.find('gpkg_notes', NOW_US)
-    if (state === undefined) throw new Error('no dataset')
-    const file = path.join(dir, 'notes.gpkg')
-    await exportState(state, 'gpkg', file, {
-      env: { timeZoneMin: 0, nowUs: 0n },
-      keyring: createKeyring(new Uint8Array(32)),
-      readFile: async () => Buffer.of(),
-    })
-    const db = new Database(file, { readonly: true })
-    t.teardown(() => db.close())
+    const db = await exported(t, dir, await stores.datasets.find('gpkg_notes', NOW_US))
     t.same(db.prepare('SELECT * FROM _gpkg_notes').all(), [{ fid_2: 1, fid: 7, fid_1: 'a' }])
     t.same(
       db.prepare('SELECT table_name, data_type, description, min_x, max_y, srs_id FROM gpkg_contents').all(),
@@ -96,16 +87,7 @@ t.test(
       v,
     ])
     await store.put('places', records, 'error')
-    const state = await stores.datasets.find('places', NOW_US)
-    if (state === undefined) throw new Error('no dataset')
-    const file = path.join(dir, 'places.gpkg')
-    await exportState(state, 'gpkg', file, {
-      env: { timeZoneMin: 0, nowUs: 0n },
-      keyring: createKeyring(new Uint8Array(32)),
-      readFile: async () => Buffer.of(),
-    })
-    const db = new Database(file, { readonly: true })
-    t.teardown(() => db.close())
+    const db = await exported(t, dir, await stores.datasets.find('places', NOW_US))
     const expected = rows.map(({ shape, second, v }, n) => ({
       fid: n + 1,
       k: n,
@@ -130,4 +112,18 @@ function blobOf(shape: 0 | 1 | 2 | 3): Buffer {
   const envelope = Float64Array.from(ENVELOPES[shape] ?? [])
   const head = Buffer.from([0x47, 0x50, 0, 0b0_0011, 4326 & 255, 4326 >> 8, 0, 0])
   return Buffer.concat([head, Buffer.from(envelope.buffer), encodeWkb(SHAPES[shape] as Geometry)])
+}
+
+/** Exports a dataset, and opens the file. */
+async function exported(t: Test, dir: string, state: Parameters<typeof exportState>[0] | undefined) {
+  if (state === undefined) throw new Error('no dataset')
+  const file = path.join(dir, 'exported.gpkg')
+  await exportState(state, 'gpkg', file, {
+    env: { timeZoneMin: 0, nowUs: 0n },
+    keyring: createKeyring(new Uint8Array(32)),
+    readFile: async () => Buffer.of(),
+  })
+  const db = new Database(file, { readonly: true })
+  t.teardown(() => db.close())
+  return db
 }
