@@ -39,10 +39,11 @@ export interface Connection {
   /**
    * Commits.
    *
+   * @param last statement without parameters that runs in the same round trip; when it fails, nothing is committed
    * @throws Error NOT_REPLICATED when the wait for a standby was cancelled: the server reports success then, and
    *   a notice alone says that the standby may lack the transaction
    */
-  commit(limitMs: number): Promise<void>
+  commit(limitMs: number, last?: string): Promise<void>
   /** Listens to the notifications of a channel. @param onText receives the text of each, this connection's own too */
   listen(channel: string, onText: (text: string) => void, limitMs: number): Promise<void>
   /** Calls a listener once the connection has ended, whoever ended it. */
@@ -111,9 +112,11 @@ export async function openConnection(host: PostgresHost, options: OpenOptions): 
       const answer: pg.QueryResult | pg.QueryResult[] = await limited(client.query(text), limitMs)
       return Array.isArray(answer) ? answer : [answer]
     },
-    async commit(limitMs) {
+    async commit(limitMs, last) {
       notices = []
-      const { command } = await limited(client.query('COMMIT'), limitMs)
+      const text = last === undefined ? 'COMMIT' : `${last}; COMMIT`
+      const answer: pg.QueryResult | pg.QueryResult[] = await limited(client.query(text), limitMs)
+      const { command } = Array.isArray(answer) ? (answer.at(-1) as pg.QueryResult) : answer
       if (notices.includes(WARNING)) {
         throw faultOf(NOT_REPLICATED, `${hostText(host)}: the wait for a standby was cancelled`)
       }

@@ -32,6 +32,10 @@ export interface Attempt {
   readonly isRepeat: boolean
   /** first row of the answer to `WriteOptions.first`; undefined for none */
   readonly first: Readonly<Record<string, unknown>> | undefined
+  /** rows of the answer to `WriteOptions.second` */
+  readonly second: readonly Readonly<Record<string, unknown>>[]
+  /** Gives a statement without parameters that runs in the round trip of the commit. */
+  endWith(text: string): void
 }
 
 export interface WriteOptions {
@@ -39,6 +43,8 @@ export interface WriteOptions {
   readonly canRepeat?: boolean
   /** statement of the round trip in which the transaction begins; without parameters */
   readonly first?: string
+  /** statement behind `first`, in the same round trip; without parameters */
+  readonly second?: string
   /** time for each of its statements, ms; that of the options unless given */
   readonly statementMs?: number
 }
@@ -107,7 +113,7 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
   })
   const transact = async <T>(
     work: (rows: Rows, attempt: Attempt) => Promise<T>,
-    { statementMs, first }: WriteOptions,
+    { statementMs, first, second }: WriteOptions,
     attempt: RunningAttempt,
   ) => {
     gate.requireOpen()
@@ -115,7 +121,7 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
     try {
       gate.requireOpen() // another write may have shut it while this one waited
       return await pool.lend((connection) =>
-        runTransaction(connection, options, { attempt, first, gate }, async () => {
+        runTransaction(connection, options, { attempt, opening: [first, second], gate }, async () => {
           if (statementMs !== undefined) await setLimit(connection, statementMs)
           return await work(rowsOf(connection, nameOf, statementMs ?? limits.statementMs), attempt)
         }),
@@ -162,12 +168,21 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
 
 interface RunningAttempt extends Attempt {
   first: Attempt['first']
+  second: Attempt['second']
+  /** statement of the round trip of the commit; undefined for none */
+  end: string | undefined
   /** true once the commit was sent: only its answer says whether it took place */
   isInDoubt: boolean
 }
 
 function newAttempt(isRepeat = false): RunningAttempt {
-  return { isRepeat, isInDoubt: false, first: undefined }
+  const attempt: RunningAttempt = {
+    ...{ isRepeat, isInDoubt: false, first: undefined, second: [], end: undefined },
+    endWith(text) {
+      attempt.end = text
+    },
+  }
+  return attempt
 }
 
 async function noWork(): Promise<void> {
@@ -199,7 +214,8 @@ async function runAlone<Row>(
 
 interface Transaction {
   readonly attempt: RunningAttempt
-  readonly first?: string | undefined
+  /** statements of the round trip in which it begins */
+  readonly opening?: readonly (string | undefined)[]
   /** absent for the probe of the gate itself */
   readonly gate?: StandbyGate
 }
@@ -207,19 +223,20 @@ interface Transaction {
 async function runTransaction<T>(
   connection: Connection,
   { limits, requiresSync }: OpenOptions,
-  { attempt, first, gate }: Transaction,
+  { attempt, opening = [], gate }: Transaction,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
-    const text = first === undefined ? BEGIN : `${BEGIN}; ${first}`
-    const [, begun, answer] = await connection.runAll(text, limits.statementMs)
+    const text = [BEGIN, ...opening.filter((statement) => statement !== undefined)].join('; ')
+    const [, begun, first, second] = await connection.runAll(text, limits.statementMs)
     if (requiresSync) requireSync(begun?.rows[0])
-    attempt.first = answer?.rows[0]
+    attempt.first = first?.rows[0]
+    attempt.second = second?.rows ?? []
     gate?.requireOpen() // the lock of a row was perhaps what this has waited for
     const result = await work()
     gate?.requireOpen()
     attempt.isInDoubt = true
-    await connection.commit(limits.commitMs)
+    await connection.commit(limits.commitMs, attempt.end)
     return result
   } catch (error) {
     if (attempt.isInDoubt && codeOf(error) === NOT_REPLICATED) gate?.shut()

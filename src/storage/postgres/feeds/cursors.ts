@@ -1,6 +1,7 @@
 import { staleEpoch } from '../../exchange/feed-errors.js'
 import type { SenderState } from '../../exchange/feeds.js'
 import type { Rows } from '../connection/database.js'
+import { literalOf } from '../connection/literal.js'
 
 /** Row of a feed of another node. */
 export interface CursorRow extends SenderState {
@@ -16,8 +17,8 @@ export function cursorsOf(rows: Rows, sender: string): Promise<CursorRow[]> {
   return rows.all<CursorRow>(`${SELECT} WHERE sender = $1 ORDER BY feed`, sender)
 }
 
-const LOCK_ALL = `${SELECT} AS c WHERE (sender, feed) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-  ORDER BY sender, feed FOR UPDATE`
+const LOCKED = 'ORDER BY sender, feed FOR UPDATE'
+const LOCK_ALL = `${SELECT} AS c WHERE (sender, feed) IN (SELECT * FROM unnest($1::text[], $2::text[])) ${LOCKED}`
 
 /** Finds feeds, which stay as they are until the end of the transaction. @returns by `feedKey` */
 export async function lockCursors(
@@ -25,23 +26,27 @@ export async function lockCursors(
   feeds: readonly Pick<SenderState, 'sender' | 'feed'>[],
 ): Promise<Map<string, CursorRow>> {
   const [senders, ids] = [feeds.map(({ sender }) => sender), feeds.map(({ feed }) => feed)]
-  const found = await rows.all<CursorRow>(LOCK_ALL, senders, ids)
-  return new Map(found.map((row) => [feedKey(row), row]))
+  return byKey(await rows.all<CursorRow>(LOCK_ALL, senders, ids))
 }
 
-const MOVE = `UPDATE feed_cursor AS c SET cursor = m.cursor
-  FROM unnest($1::text[], $2::text[], $3::bigint[]) AS m (sender, feed, cursor)
-  WHERE c.sender = m.sender AND c.feed = m.feed`
+/** Returns the statement of `lockCursors` without parameters, for `WriteOptions.second`. Its rows are `CursorRow`s. */
+export function lockCursorsSql(feeds: readonly Pick<SenderState, 'sender' | 'feed'>[]): string {
+  const pairs = feeds.map(({ sender, feed }) => `(${literalOf(sender)}, ${literalOf(feed)})`)
+  return `${SELECT} AS c WHERE (sender, feed) IN (VALUES ${pairs.join(', ')}) ${LOCKED}`
+}
 
-/** Moves cursors. */
-export async function moveCursors(rows: Rows, moved: readonly CursorRow[]): Promise<void> {
-  if (moved.length === 0) return
-  await rows.run(
-    MOVE,
-    moved.map(({ sender }) => sender),
-    moved.map(({ feed }) => feed),
-    moved.map(({ cursor }) => cursor),
+/** Returns the statement that moves cursors, without parameters, for `Attempt.endWith`. */
+export function moveCursorsSql(moved: readonly CursorRow[]): string {
+  const values = moved.map(
+    ({ sender, feed, cursor }) => `(${literalOf(sender)}, ${literalOf(feed)}, ${cursor}::bigint)`,
   )
+  return `UPDATE feed_cursor AS c SET cursor = m.cursor FROM (VALUES ${values.join(', ')}) AS m (sender, feed, cursor)
+    WHERE c.sender = m.sender AND c.feed = m.feed`
+}
+
+/** @returns by `feedKey` */
+export function byKey(found: readonly CursorRow[]): Map<string, CursorRow> {
+  return new Map(found.map((row) => [feedKey(row), row]))
 }
 
 /** Name of a feed of another node among all of them. */
@@ -67,5 +72,5 @@ export async function findCursors(
     parts.map(([sender = '']) => sender),
     parts.map(([, feed = '']) => feed),
   )
-  return new Map(found.map((row) => [feedKey(row), row]))
+  return byKey(found)
 }

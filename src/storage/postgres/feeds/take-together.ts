@@ -9,11 +9,18 @@ import { currentTable } from '../tables/put-call.js'
 import { putSentTogether, type SentRows } from '../tables/sent-rows.js'
 import type { TablesContext } from '../tables/store.js'
 import { lockedState, lockSql, type TableState } from '../tables/table-state.js'
-import { type CursorRow, feedKey, lockCursors, moveCursors } from './cursors.js'
+import { byKey, type CursorRow, feedKey, lockCursorsSql, moveCursorsSql } from './cursors.js'
 
 /** Most rows and batches of one transaction. */
 const GROUP_ROWS = 2000
 const GROUP_BATCHES = 100
+
+/**
+ * Transactions of one table at a time. The second one waits in the database for the lock of the table, so that it goes on
+ * at the moment at which the first one ends: without it the table would be idle until this process had read the
+ * answer and begun anew, half of the time under load.
+ */
+const GROUPS_AT_ONCE = 2
 
 /** Rows between two checks of the clock. */
 const CHECK_ROWS = 64
@@ -57,19 +64,27 @@ interface Group {
 
 /**
  * Creates the storing of one process. Batches of one table take turns here, and those that wait at the same time are
- * committed together, because each commit takes the time of the disk and of the standby. Owners have turns. While one
- * group is stored, the rows of the next one are read; all others wait as they came, because their rows take many times
- * as much memory.
+ * committed together, because each commit takes the time of the disk and of the standby. Owners have turns. While
+ * groups are stored, the rows of the next one are read; all others wait as they came, because their rows take many
+ * times as much memory.
  */
 export function createTaking(context: TablesContext): Taking {
   const tables = new Map<number, Waiting>()
   const serve = async (table: LoaderTable, waiting: Waiting) => {
+    const storing = new Set<Promise<void>>()
     let group = await fill(waiting)
-    // a batch may have come since the queue was found empty
-    while (group.calls.length > 0 || waiting.queue.size() > 0) {
-      const next = fill(waiting)
-      await settleTogether(group.calls, (calls) => takeGroup(context, table, calls))
-      group = await fill(waiting, await next)
+    while (group.calls.length > 0 || waiting.queue.size() > 0 || storing.size > 0) {
+      if (storing.size === GROUPS_AT_ONCE || (group.calls.length === 0 && storing.size > 0))
+        await Promise.race(storing)
+      // with those that came meanwhile, also since the queue was found empty
+      const { calls } = await fill(waiting, group)
+      if (calls.length > 0) {
+        const stored = settleTogether(calls, (some) => takeGroup(context, table, some)).finally(() =>
+          storing.delete(stored),
+        )
+        storing.add(stored)
+      }
+      group = await fill(waiting)
     }
     tables.delete(table.tableId)
   }
@@ -138,10 +153,14 @@ async function takeGroup(
   return await context.db.write(
     async (rows, attempt) => {
       const before = attempt.isRepeat ? outcomes : []
-      outcomes = await storeGroup(rows, context, { table, group, before, state: begun(table, attempt) })
+      const cursors = byKey(attempt.second as unknown as CursorRow[]) // of `lockCursorsSql`
+      const storing = { table, group, before, cursors, state: begun(table, attempt) }
+      const stored = await storeGroup(rows, context, storing)
+      if (stored.moved.length > 0) attempt.endWith(moveCursorsSql(stored.moved))
+      outcomes = stored.outcomes
       return outcomes
     },
-    { first: lockSql(table) },
+    { first: lockSql(table), second: lockCursorsSql(group.map(({ batch }) => batch)) },
   )
 }
 
@@ -155,23 +174,25 @@ interface Storing {
   readonly group: readonly ReadCall[]
   /** outcomes of an earlier attempt, whose commit may have taken place; empty for none */
   readonly before: readonly Outcome[]
+  /** of the batches, locked; by `feedKey` */
+  readonly cursors: ReadonlyMap<string, CursorRow>
   /** undefined when the table is gone */
   readonly state: TableState | undefined
 }
 
-/** Stores the rows and moves the cursors of batches, in the transaction that has locked the table. */
+/**
+ * Stores the rows of batches, in the transaction that has locked their table and cursors.
+ *
+ * @returns an outcome for each, and cursors to move
+ */
 async function storeGroup(
   rows: Rows,
   { catalog, origins }: TablesContext,
   storing: Storing,
-): Promise<Outcome[]> {
-  const { group, before, state } = storing
+): Promise<{ outcomes: Outcome[]; moved: CursorRow[] }> {
+  const { group, before, cursors, state } = storing
   const { tableId } = storing.table
   const table = state === undefined ? undefined : await currentTable(rows, catalog, storing.table, state)
-  const cursors = await lockCursors(
-    rows,
-    group.map(({ batch }) => batch),
-  )
   const moved = new Map<string, CursorRow>()
   const outcomes: (Outcome | undefined)[] = []
   const sets: (SentRows & { readonly call: number })[] = []
@@ -189,8 +210,10 @@ async function storeGroup(
     const { written } = await putSentTogether(rows, { table, state, origins }, sets)
     for (const [at, { call }] of sets.entries()) counts[call] = (counts[call] ?? 0) + (written[at] ?? 0)
   }
-  await moveCursors(rows, [...moved.values()])
-  return outcomes.map((outcome, call) => outcome ?? { result: counts[call] })
+  return {
+    outcomes: outcomes.map((outcome, call) => outcome ?? { result: counts[call] }),
+    moved: [...moved.values()],
+  }
 }
 
 /** Decides on a batch that is not stored. @returns undefined for one that is stored now */

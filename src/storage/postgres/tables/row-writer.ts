@@ -43,7 +43,8 @@ export interface WriterOptions {
 /** Writes rows of one table and origin in a transaction. */
 export interface RowWriter {
   /**
-   * Writes rows. One statement where none of their keys exists, else two.
+   * Writes rows. One statement where none of their keys exists, or two: one that finds the stored rows, and one that
+   * writes.
    *
    * @returns what became of each row; `refused` is the position of the first one that was refused because its key
    *   exists: the transaction must not be committed then, the rows before may be written
@@ -52,6 +53,15 @@ export interface RowWriter {
   /** Returns the state of the table, for the next writer of the transaction. */
   state(): TableState
 }
+
+/** Fewest rows whose keys may be looked up by a statement of their own: for fewer the round trip is what costs. */
+const LOOK_FIRST_ROWS = 200
+
+/**
+ * Tables in which the last large set of rows had stored ones with its keys. Where no key exists one statement
+ * looks and writes; where some do, it has been sent, planned and answered in vain.
+ */
+const overridden = new WeakSet<LoaderTable>()
 
 /** Creates a writer. The transaction holds the lock of the table. */
 export function createRowWriter(rows: Rows, options: WriterOptions): RowWriter {
@@ -74,8 +84,18 @@ export function createRowWriter(rows: Rows, options: WriterOptions): RowWriter {
     async write(given) {
       const keys = given.map((row) => originKey(row, keyOf(row.values)))
       const fresh = planRows(given, keys, { before: state, olds: new Map(), onDuplicate })
-      const found = fresh.planned.length === 0 ? [] : await send(fresh.planned, fresh.numbers, true)
-      if (found.length === 0) return fresh
+      if (fresh.planned.length === 0) return fresh
+      const isLarge = fresh.planned.length >= LOOK_FIRST_ROWS
+      const looksFirst = isLarge && overridden.has(table)
+      const found = looksFirst
+        ? await findStored(rows, options, fresh.planned)
+        : await send(fresh.planned, fresh.numbers, true)
+      if (found.length === 0) {
+        if (isLarge) overridden.delete(table)
+        if (looksFirst) await send(fresh.planned, fresh.numbers, false)
+        return fresh
+      }
+      if (isLarge) overridden.add(table)
       const olds = readOlds(table, fresh.planned, found)
       const plan = planRows(given, keys, { before: state, olds, onDuplicate })
       if (plan.refused === undefined && plan.planned.length > 0) await send(plan.planned, plan.numbers, false)
@@ -173,6 +193,27 @@ async function sendRows(
       hasSources ? list('integer', ({ row }) => row.from?.originId) : null,
       hasSources ? list('integer', ({ row }) => row.from?.senderId) : null,
       ...sql.types.map((type, slot) => list(type, ({ row }) => row.values[slot])),
+    ],
+    'kept',
+  )
+}
+
+/** Finds the stored rows with the keys of planned ones. */
+function findStored(
+  rows: Rows,
+  { table, originId }: Pick<WriterOptions, 'table' | 'originId'>,
+  planned: readonly PlannedRow[],
+): Promise<TextRow[]> {
+  const sql = writeSqlOf(table)
+  const list = (type: SqlType, of: (row: PlannedRow) => Stored | undefined) =>
+    arrayText(type, planned.map(of))
+  return rows.lists(
+    sql.find,
+    [
+      originId,
+      list('bigint', ({ rowId }) => rowId),
+      list('integer', ({ row }) => row.from?.originId),
+      ...sql.keySlots.map((slot) => list(sql.types[slot] as SqlType, ({ row }) => row.values[slot])),
     ],
     'kept',
   )

@@ -14,6 +14,10 @@ export interface WriteSql {
   readonly text: string
   /** the same, with the values of the stored rows */
   readonly withValues: string
+  /** answers the stored rows of keys, with their values: id of the new row, then as `withValues` answers them */
+  readonly find: string
+  /** columns of the key, whose values `find` takes after the origin of all rows, and ids and origins of each */
+  readonly keySlots: readonly number[]
   readonly types: readonly SqlType[]
 }
 
@@ -68,6 +72,8 @@ export function writeSqlOf(table: LoaderTable): WriteSql {
   const sql: WriteSql = {
     text: writeSql(table, []),
     withValues: writeSql(table, [...table.columns.keys()]),
+    find: findSql(table),
+    keySlots: keySlotsOf(table),
     types: table.columns.map(sqlTypeOf),
   }
   made.set(table, sql)
@@ -76,7 +82,6 @@ export function writeSqlOf(table: LoaderTable): WriteSql {
 
 /**
  * One statement, because each costs a round trip: rows, sums, numbers of the table and the mark of the writer.
- * OFFSET keeps the search of each key a search of its own: in a join the rows of an origin are guessed to be few.
  *
  * @param slots columns of the stored rows that are answered
  */
@@ -88,20 +93,11 @@ function writeSql(table: LoaderTable, slots: readonly number[]): string {
     ...table.columns.map((column, slot) => [columnName(slot), sqlTypeOf(column)]),
   ]
   const params = given.map(([, type], at) => `$${FIRST_ROW_PARAM + at}::${type}[]`)
-  const isSameKey = table.uniqueColumns.map((unique) => {
-    const slot = table.columns.findIndex((column) => column.name === unique)
-    const sql = (alias: string) => keySql(table.columns[slot] as Column, `${alias}.${columnName(slot)}`)
-    return `${sql('t')} = ${sql('g')}`
-  })
-  const found = ['row_id', `${CHANGE_SQL} AS last_change`, 'day', 'coalesce(t.version, 0) AS version']
-  const old = [...found, ...slots.map(columnName)].map((sql) => (sql.includes('(') ? sql : `t.${sql}`))
+  const old = oldColumns(slots)
   return `WITH given AS MATERIALIZED (
     SELECT * FROM unnest(${params.join(', ')}) AS g(${given.map(([column]) => column).join(', ')})
   ), old AS MATERIALIZED (
-    SELECT g.row_id AS given_id, found.* FROM given AS g CROSS JOIN LATERAL (
-      SELECT ${old.join(', ')} FROM ${name} AS t
-      WHERE ${[...isSameKey, `t.origin = ${originOf('g')}`].join(' AND ')} OFFSET 0
-    ) AS found WHERE ${PARAMS.looksUp}
+    ${storedOf(table, slots, originOf('g'))} WHERE ${PARAMS.looksUp}
   ), free AS MATERIALIZED (
     SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM old)
   ), inserted AS (
@@ -139,6 +135,44 @@ function writeSql(table: LoaderTable, slots: readonly number[]): string {
     .slice(1)
     .map(() => 'NULL')
     .join(', ')}`
+}
+
+function keySlotsOf({ columns, uniqueColumns }: LoaderTable): number[] {
+  return uniqueColumns.map((unique) => columns.findIndex((column) => column.name === unique))
+}
+
+/** Columns of a stored row that are answered. */
+function oldColumns(slots: readonly number[]): string[] {
+  const found = ['row_id', `${CHANGE_SQL} AS last_change`, 'day', 'coalesce(t.version, 0) AS version']
+  return [...found, ...slots.map(columnName)].map((sql) => (sql.includes('(') ? sql : `t.${sql}`))
+}
+
+/**
+ * Selects the stored rows of the keys in `given`. OFFSET keeps the search of each key a search of its own: in a join the
+ * rows of an origin are guessed to be few.
+ */
+function storedOf(table: LoaderTable, slots: readonly number[], origin: string): string {
+  const isSameKey = keySlotsOf(table).map((slot) => {
+    const sql = (alias: string) => keySql(table.columns[slot] as Column, `${alias}.${columnName(slot)}`)
+    return `${sql('t')} = ${sql('g')}`
+  })
+  return `SELECT g.row_id AS given_id, found.* FROM given AS g CROSS JOIN LATERAL (
+      SELECT ${oldColumns(slots).join(', ')} FROM ${rowsName(table)} AS t
+      WHERE ${[...isSameKey, `t.origin = ${origin}`].join(' AND ')} OFFSET 0
+    ) AS found`
+}
+
+function findSql(table: LoaderTable): string {
+  const given = [
+    ['row_id', 'bigint'],
+    ['from_origin', 'integer'],
+    ...keySlotsOf(table).map((slot) => [columnName(slot), sqlTypeOf(table.columns[slot] as Column)]),
+  ]
+  const params = given.map(([, type], at) => `$${2 + at}::${type}[]`)
+  return `WITH given AS MATERIALIZED (
+    SELECT * FROM unnest(${params.join(', ')}) AS g(${given.map(([column]) => column).join(', ')})
+  )
+  ${storedOf(table, [...table.columns.keys()], 'coalesce(g.from_origin, $1::integer)')}`
 }
 
 /** Returns the text of a box; null for none. */

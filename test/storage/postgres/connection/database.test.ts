@@ -77,6 +77,32 @@ t.test('PostgreSQL: values, transactions and pool', { skip }, async (t) => {
     t.equal(await count(db), 2)
   })
 
+  await t.test('write: statements of its first and its last round trip belong to it', async (t) => {
+    const { db } = await open(t, server)
+    const first = 'INSERT INTO item VALUES (1) RETURNING id'
+    const second = 'SELECT id FROM item UNION ALL SELECT 7 ORDER BY id'
+    const seen = await db.write(
+      async (_rows, attempt) => {
+        attempt.endWith('INSERT INTO item VALUES (2)')
+        return [attempt.first, attempt.second]
+      },
+      { first, second },
+    )
+    t.strictSame(seen, [{ id: 1 }, [{ id: 1 }, { id: 7 }]])
+    t.equal(await count(db), 2)
+    const failed = db.write(
+      async (_rows, attempt) => attempt.endWith('INSERT INTO item VALUES (4); INSERT INTO item VALUES (2)'),
+      { first: 'INSERT INTO item VALUES (3)' },
+    )
+    await t.rejects(failed, { code: '23505' })
+    t.equal(await count(db), 2, 'a last statement that fails takes all back')
+    t.equal(
+      await db.write((rows) => rows.run('INSERT INTO item VALUES (3)')),
+      1,
+      'the connection is used again',
+    )
+  })
+
   await t.test('readState: one state for all its statements', async (t) => {
     const { db } = await open(t, server)
     await db.write((rows) => rows.run('INSERT INTO item VALUES (1)'))

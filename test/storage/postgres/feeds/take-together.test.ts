@@ -10,7 +10,7 @@ const BATCHES = 12
 /** of a batch: two of them make a group */
 const ROWS = 700
 
-t.test('taking: rows are read for the group that is stored and the next one; others wait', async (t) => {
+t.test('taking: rows are read for the groups that are stored and the next one; others wait', async (t) => {
   const table = { tableId: 1 } as LoaderTable
   const stored: (() => void)[] = []
   // a database whose transactions end when the test says so
@@ -37,8 +37,8 @@ t.test('taking: rows are read for the group that is stored and the next one; oth
   )
   await t.rejects(Promise.resolve(broken), /broken/, 'the batch that cannot be read fails alone')
   for (let turns = 0; turns < 500; turns++) await turn()
-  t.equal(stored.length, 1)
-  t.equal(read, 5 * ROWS, 'two groups of two, and one that does not fit')
+  t.equal(stored.length, 2, 'the second transaction waits for the lock in the database')
+  t.equal(read, 7 * ROWS, 'three groups of two, and one that does not fit')
   let ended = 0
   while (ended < BATCHES / 2) {
     await turn()
