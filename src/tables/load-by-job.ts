@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isAppError } from '../errors.js'
 import type { Log } from '../log.js'
 import type { PutResult, TableStore } from '../storage/tables.js'
 import type { WriteLock } from '../storage/work/write-lock.js'
@@ -58,7 +59,8 @@ export function loadByJob(deps: LoadDeps, { owner, signal }: LoadCaller, load: L
         if (!isStored) {
           reject(error)
           await jobs.call('loader.discard', { id }).catch(() => undefined) // a thread that has ended holds nothing
-        } else if (signal?.aborted !== true)
+        } else if (!(isAppError(error) && error.errorName === 'CANCELLED'))
+          // the caller has gone, or the gateway stops: the log is moved with the next load, or by the stop itself
           log.error({ err: error }, 'the log of data.db could not be moved into the file')
       }
     }, owner)

@@ -21,7 +21,7 @@ export interface CallOptions {
 
 /** The main thread's end of a worker thread. */
 export interface WorkerClient {
-  /** @throws AppError of the handler, BUSY, CANCELLED, TIME_LIMIT; Error when the worker died */
+  /** @throws AppError of the handler, BUSY, CANCELLED (also when the client was stopped), TIME_LIMIT; Error when the worker died */
   call<R>(name: string, payload: unknown, options?: CallOptions): Promise<R>
   /** Returns the number of calls that wait or run. */
   pending(): number
@@ -32,7 +32,7 @@ export interface WorkerClient {
   isAlive(limitMs: number): Promise<boolean>
   /** Returns true when the thread was ever started: the first call starts it. */
   wasStarted(): boolean
-  /** Ends the thread; its calls are rejected. */
+  /** Ends the thread; its calls are rejected with CANCELLED. */
   stop(): Promise<void>
 }
 
@@ -99,8 +99,9 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
 
   const running = (): Thread => {
     wasStarted = true
-    thread ??= startThread(options, (gone) => {
+    thread ??= startThread(options, (gone, code) => {
       if (thread === gone) thread = undefined
+      return isStopped ? new AppError('CANCELLED') : new Error(`the worker thread ended with code ${code}`)
     })
     return thread
   }
@@ -249,7 +250,8 @@ function ping(thread: Thread, id: number, limitMs: number): Promise<boolean> {
   })
 }
 
-function startThread(options: WorkerClientOptions, onGone: (thread: Thread) => void): Thread {
+/** @param onGone returns the error of the calls that the thread leaves behind */
+function startThread(options: WorkerClientOptions, onGone: (thread: Thread, code: number) => Error): Thread {
   const thread: Thread = {
     worker: options.spawn(),
     pending: new Map(),
@@ -278,8 +280,7 @@ function startThread(options: WorkerClientOptions, onGone: (thread: Thread) => v
   })
   worker.on('exit', (code) => {
     clearTimeout(thread.idleTimer)
-    onGone(thread)
-    fail(thread, new Error(`the worker thread ended with code ${code}`))
+    fail(thread, onGone(thread, code))
   })
   return thread
 }

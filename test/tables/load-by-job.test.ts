@@ -80,14 +80,21 @@ t.test('load: what was read is forgotten when it is not stored, and the turns go
 })
 
 t.test('load: a log that cannot be moved does not fail what is stored', async (t) => {
-  const { deps, events } = scripted((name, emit) => {
-    if (name === 'loader.stage') return true
-    emit(RESULT)
-    throw new Error('EIO')
-  })
-  t.same(await loadByJob(deps, {}, LOAD), RESULT)
-  await deps.loadTurns.run(() => undefined)
-  t.ok(events.includes('log: the log of data.db could not be moved into the file'))
+  const failing = (error: Error) =>
+    scripted((name, emit) => {
+      if (name === 'loader.stage') return true
+      emit(RESULT)
+      throw error
+    })
+  for (const [error, isTold] of [
+    [new Error('EIO'), true],
+    [new AppError('CANCELLED'), false], // the gateway stops
+  ] as const) {
+    const { deps, events } = failing(error)
+    t.same(await loadByJob(deps, {}, LOAD), RESULT)
+    await deps.loadTurns.run(() => undefined)
+    t.equal(events.includes('log: the log of data.db could not be moved into the file'), isTold)
+  }
 })
 
 t.test('load jobs: faults keep their order, whatever was read ahead', async (t) => {

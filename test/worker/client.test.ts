@@ -7,6 +7,9 @@ import { rejectsWith } from '../support/rejects-with.js'
 
 type Handlers = Record<string, WorkHandler>
 
+/** threads in the order of their start */
+const threads: Worker[] = []
+
 /** A client whose threads are ports of this thread. @param handlersOf undefined for one that is stuck once it has started */
 function clientOf(
   t: { teardown(work: () => unknown): unknown },
@@ -17,7 +20,9 @@ function clientOf(
   const client = createWorkerClient({
     spawn: () => {
       events.push('start')
-      return portWorker(handlersOf(events.filter((event) => event === 'start').length), events)
+      const worker = portWorker(handlersOf(events.filter((event) => event === 'start').length), events)
+      threads.push(worker)
+      return worker
     },
     log: createLog('silent'),
     maxPending: 10,
@@ -29,17 +34,20 @@ function clientOf(
 
 function portWorker(handlers: Handlers | undefined, events: string[]): Worker {
   const { port1, port2 } = new MessageChannel()
+  let onExit: ((code: number) => void) | undefined
   if (handlers !== undefined) serveWork(port2 as MessagePort, handlers, { isOverlapping: true })
   else port2.postMessage({ kind: 'ready' })
   return {
     postMessage: (message: unknown) => port1.postMessage(message),
     on(name: string, listener: (value: unknown) => void) {
       if (name === 'message') port1.on('message', listener)
+      if (name === 'exit') onExit = listener
     },
     async terminate() {
       events.push('terminate')
       port1.close()
       port2.close()
+      onExit?.(1)
     },
   } as unknown as Worker
 }
@@ -88,6 +96,25 @@ t.test('worker client: a thread that turns is not ended, nor one whose work may 
   t.equal(await loading.client.isAlive(30), false, 'nothing bounds that call')
   t.same(loading.events, ['start'])
   held.catch(() => undefined)
+})
+
+t.test('worker client: calls that a stop cuts off end with CANCELLED, as later ones do', async (t) => {
+  const { client } = clientOf(t, () => echo)
+  const held = client.call('wait', null)
+  await started()
+  const stopped = client.stop()
+  await rejectsWith(t, held, 'CANCELLED')
+  await stopped
+  await rejectsWith(t, client.call('echo', 1), 'CANCELLED')
+})
+
+t.test('worker client: calls of a thread that died by itself say so', async (t) => {
+  const { client } = clientOf(t, () => echo)
+  const held = client.call('wait', null)
+  await started()
+  threads.at(-1)?.terminate()
+  await t.rejects(held, { message: 'the worker thread ended with code 1' })
+  t.equal(await client.call('echo', 'again'), 'again')
 })
 
 /** Waits until a thread has said that it is ready. */
