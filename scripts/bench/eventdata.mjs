@@ -1,10 +1,11 @@
 // mapserv.eventdata on a million rows: areas about 1 km across, over HTTP, beside a bare R*Tree in this
 // process.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import Database from 'better-sqlite3'
+import { cpuS } from '../proc.mjs'
 import { createRandom } from '../random.mjs'
 import { startGateway } from './gateway.mjs'
 import { post, spread } from './load.mjs'
@@ -28,9 +29,9 @@ export async function run() {
   try {
     await fillGateway(gateway, points)
     const agent = new http.Agent({ keepAlive: true })
-    const cpuBeforeMs = cpuMs(gateway.pid)
+    const cpuBeforeS = cpuS(gateway.pid)
     const ours = await measure(areas, (area) => askGateway(gateway, agent, area))
-    const cpuEachMs = (cpuMs(gateway.pid) - cpuBeforeMs) / areas.length
+    const cpuEachMs = ((cpuS(gateway.pid) - cpuBeforeS) * 1000) / areas.length
     const theirs = await measure(areas, async (area) => bare.ask(area))
     agent.destroy()
     compare(ours.answers, theirs.answers)
@@ -50,12 +51,6 @@ export async function run() {
     bare.close()
     await gateway.stop()
   }
-}
-
-/** User and system time of a process so far; Linux counts hundredths of a second. */
-function cpuMs(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 /** @returns spread of durations, and the row numbers of each answer */

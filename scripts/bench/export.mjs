@@ -2,12 +2,13 @@
 // that was just exported. Neither file has a spatial index where they are compared: exported ones have none.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createWriteStream, mkdtempSync, rmSync, statSync } from 'node:fs'
 import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import Database from 'better-sqlite3'
+import { cpuS, endedCpuS } from '../proc.mjs'
 import { startGateway } from './gateway.mjs'
 import { register, sendFile, verdict, watchRss, writeFile } from './loader.mjs'
 
@@ -23,8 +24,6 @@ const RECORD_DEF = {
 }
 /** A busy machine may need more than the 30 s that an export may take by default. */
 const PATIENT = { FIELDGATE_READS__TIME_LIMIT_MS: '600000' }
-/** of the clock that /proc counts processor time with */
-const TICK_S = 0.01
 
 export async function run() {
   if (spawnSync('ogr2ogr', ['--version']).error !== undefined) {
@@ -88,7 +87,7 @@ async function compare(gateway, dir) {
 async function download(gateway, format, to) {
   const rssBeforeMb = gateway.rssMb()
   const watch = watchRss(gateway)
-  const cpuBeforeS = cpuS(gateway.pid, 11)
+  const cpuBeforeS = cpuS(gateway.pid)
   const startedAt = performance.now()
   const request = http.get({
     agent: false,
@@ -103,13 +102,13 @@ async function download(gateway, format, to) {
   await pipeline(response, createWriteStream(to))
   const seconds = (performance.now() - startedAt) / 1000
   const growthMb = (await watch.stop()) - rssBeforeMb
-  return { seconds, cpuS: cpuS(gateway.pid, 11) - cpuBeforeS, growthMb, bytes: statSync(to).size }
+  return { seconds, cpuS: cpuS(gateway.pid) - cpuBeforeS, growthMb, bytes: statSync(to).size }
 }
 
 /** @returns { seconds, cpuS, bytes } */
 async function ogr2ogr(from, to, options) {
   rmSync(to, { force: true })
-  const cpuBeforeS = cpuS(process.pid, 13) // of ended children
+  const cpuBeforeS = endedCpuS('self')
   const startedAt = performance.now()
   const child = spawn('ogr2ogr', ['-f', 'GPKG', to, from, TABLE, ...options], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -117,13 +116,7 @@ async function ogr2ogr(from, to, options) {
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`ogr2ogr ended with ${code}`)
   const seconds = (performance.now() - startedAt) / 1000
-  return { seconds, cpuS: cpuS(process.pid, 13) - cpuBeforeS, bytes: statSync(to).size }
-}
-
-/** Sum of two neighbouring fields of /proc/PID/stat: user and system time, s. */
-function cpuS(pid, field) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
-  return (Number(fields[field]) + Number(fields[field + 1])) * TICK_S
+  return { seconds, cpuS: endedCpuS('self') - cpuBeforeS, bytes: statSync(to).size }
 }
 
 function featuresOf(file) {

@@ -2,11 +2,12 @@
 // memory and processor time of both sides, bytes of a row, puts with a feed in place and what digests take of
 // them, the time from a row at the upstream to the row here, and what idle feeds cost.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
+import { cpuS } from '../proc.mjs'
 import { startGateway } from './gateway.mjs'
 import { spread } from './load.mjs'
 import { LOADER, register, rpc, sendFile, streamPieces, verdict, watchRss, writeFile } from './loader.mjs'
@@ -32,7 +33,6 @@ export const ENV = {
   FIELDGATE_SYNC__ALLOW_LOOPBACK: 'true',
   FIELDGATE_SYNC__ALLOW_INSECURE: '["127.0.0.1"]',
 }
-const CLOCK_TICKS = 100
 
 export async function run() {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-'))
@@ -46,10 +46,10 @@ export async function run() {
     await addUpstream(reader, base)
     await warmUp(dir, { van, base, reader })
     const startedAt = performance.now()
-    const busyBefore = cpuMs(van)
+    const busyBefore = cpuS(van.pid)
     await sendFile(van, '/api/v1/dataloaderapi/stream/readings', lines)
     const streamRate = ROWS / ((performance.now() - startedAt) / 1000)
-    const busyUs = ((cpuMs(van) - busyBefore) * 1000) / ROWS
+    const busyUs = ((cpuS(van.pid) - busyBefore) * 1e6) / ROWS
     console.log(
       `stream endpoint: ${streamRate.toFixed(0)} rows/s, ${busyUs.toFixed(1)} µs of processor a row`,
     )
@@ -103,7 +103,7 @@ async function warmUp(dir, { van, base, reader }) {
 /** Fetches or sends the readings, and tells rate, memory, processor time and size. */
 async function travel(direction, { asker, from, to, streamRate }) {
   const sides = [from, to].map((node) => ({
-    ...{ node, before: node.rssMb(), watch: watchRss(node), busyMs: cpuMs(node) },
+    ...{ node, before: node.rssMb(), watch: watchRss(node), busyS: cpuS(node.pid) },
   }))
   const startedAt = performance.now()
   await rpc(asker, SYNC, 'sync.create_feed', { table: 'readings', direction, upstream: 'up', from: 'all' })
@@ -111,7 +111,7 @@ async function travel(direction, { asker, from, to, streamRate }) {
   const rate = ROWS / ((performance.now() - startedAt) / 1000)
   const growths = await Promise.all(sides.map(async ({ before, watch }) => (await watch.stop()) - before))
   if (feed.rows_sent !== ROWS) throw new Error(`moved ${feed.rows_sent} rows, expected ${ROWS}`)
-  const [sent, taken] = sides.map(({ node, busyMs }) => (((cpuMs(node) - busyMs) * 1000) / ROWS).toFixed(1))
+  const [sent, taken] = sides.map(({ node, busyS }) => (((cpuS(node.pid) - busyS) * 1e6) / ROWS).toFixed(1))
   console.log(
     `${direction}: ${rate.toFixed(0)} rows/s; processor a row: sending ${sent} µs, receiving ${taken} µs`,
   )
@@ -147,10 +147,10 @@ async function benchPuts(dir, van) {
       await register(van, table, KEY)
       if (kind !== 'without') await addPutFeed(van, table, kind === 'with')
       const startedAt = performance.now()
-      const busyBefore = cpuMs(van)
+      const busyBefore = cpuS(van.pid)
       await sendFile(van, `/api/v1/dataloaderapi/stream/${table}`, lines)
       rates[kind].push(PUT_ROWS / ((performance.now() - startedAt) / 1000))
-      busyUs[kind].push(((cpuMs(van) - busyBefore) * 1000) / PUT_ROWS)
+      busyUs[kind].push(((cpuS(van.pid) - busyBefore) * 1e6) / PUT_ROWS)
       if (kind === 'with') await untilIdle(van, 'up', table)
     }
   const [has, counts, lacks] = KINDS.map((kind) => middle(rates[kind]))
@@ -211,9 +211,9 @@ async function benchIdle(nodes) {
   try {
     await sleep(15_000) // what the work before has left
     const all = [...nodes, plain]
-    const before = all.map(cpuMs)
+    const before = all.map(({ pid }) => cpuS(pid))
     await sleep(IDLE_S * 1000)
-    const percents = all.map((node, at) => (cpuMs(node) - before[at]) / (IDLE_S * 10))
+    const percents = all.map((node, at) => ((cpuS(node.pid) - before[at]) / IDLE_S) * 100)
     const idle = percents.at(-1)
     for (const [at, name] of ['feeds up', 'upstream', 'feed down'].entries()) {
       console.log(`idle, ${name}: ${percents[at].toFixed(2)} % of a core; without feeds ${idle.toFixed(2)} %`)
@@ -222,11 +222,4 @@ async function benchIdle(nodes) {
   } finally {
     await plain.stop()
   }
-}
-
-function cpuMs({ pid }) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ')
-  return ((Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS) * 1000
 }

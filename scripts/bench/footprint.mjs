@@ -7,13 +7,13 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UNIT_ENV } from '../node-flags.mjs'
+import { cpuS, statusMb } from '../proc.mjs'
 
 const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
 const STARTS = 12
 /** Allocations of the start are collected by then. */
 const SETTLE_MS = 8000
 const IDLE_S = 60
-const TICKS_PER_S = 100
 
 export async function run() {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -86,7 +86,7 @@ async function printIdle(servers) {
   await sleep(IDLE_S * 1000)
   for (const [i, { title, child }] of running.entries()) {
     const share = ((cpuS(child.pid) - before[i]) / IDLE_S) * 100
-    const { rss, anon } = memory(child.pid)
+    const [rss, anon] = ['VmRSS', 'RssAnon'].map((field) => mb(statusMb(child.pid, field) * 1024 ** 2))
     console.log(
       `${title}: idle RSS ${rss} MB, anonymous ${anon} MB, CPU ${share.toFixed(2)} % over ${IDLE_S} s`,
     )
@@ -118,17 +118,6 @@ async function start([file, ...argv]) {
 async function stop({ child }) {
   child.kill('SIGTERM')
   await once(child, 'exit')
-}
-
-function cpuS(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S
-}
-
-function memory(pid) {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const field = (name) => mb(Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024)
-  return { rss: field('VmRSS'), anon: field('RssAnon') }
 }
 
 /** Bytes of the bundle by package, and by room of our own. */

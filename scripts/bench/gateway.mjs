@@ -1,10 +1,11 @@
 // A real gateway in a child process with a data directory of its own, for the benches.
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { NODE_FLAGS } from '../node-flags.mjs'
+import { statusMb } from '../proc.mjs'
 
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
 /** A bench measures the work, not the allowance. */
@@ -109,9 +110,4 @@ async function readMetrics(url, headers) {
       0,
     )
   return { page, sum }
-}
-
-export function statusMb(pid, field) {
-  const line = readFileSync(`/proc/${pid}/status`, 'utf8').match(new RegExp(`${field}:\\s+(\\d+) kB`))
-  return line === null ? Number.NaN : Number(line[1]) / 1024
 }

@@ -7,7 +7,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { LOADER, MAPS } from '../api-paths.mjs'
 import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
-import { readyOf, statusMb } from './gateway.mjs'
+import { statusMb } from '../proc.mjs'
+import { readyOf } from './gateway.mjs'
 import { option } from './options.mjs'
 
 const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')

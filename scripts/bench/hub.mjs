@@ -9,14 +9,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
 import { createOwner } from '../owner.mjs'
-import { readyOf, statusMb } from './gateway.mjs'
+import { cpuS, endedCpuS, statusMb } from '../proc.mjs'
+import { readyOf } from './gateway.mjs'
 import { writeBare } from './hub-bare.mjs'
 import { option } from './options.mjs'
 
 const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
 
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
-const TICKS_PER_SECOND = 100
 const TABLE = 'sim_points'
 const PROFILE = { up: [{ table: TABLE }] }
 const BACKLOG_GATEWAYS = 200
@@ -170,19 +170,17 @@ function startUse(hub) {
 function secondsOf({ pid, engines }) {
   const [first] = readFileSync(path.join(engines.postgres.dataDir, 'postmaster.pid'), 'utf8').split('\n')
   const children = readFileSync(`/proc/${first}/task/${first}/children`, 'utf8').trim().split(' ')
-  const postgres = [first, ...children].reduce((sum, each) => sum + processorSeconds(each, true), 0)
-  const own = processorSeconds('self', true)
-  return { hub: processorSeconds(pid), postgres, store: processorSeconds(engines.swift.pid), gateways: own }
+  const postgres = [first, ...children].reduce((sum, each) => sum + withEndedS(each), 0)
+  const own = withEndedS('self')
+  return { hub: cpuS(pid), postgres, store: cpuS(engines.swift.pid), gateways: own }
 }
 
-function processorSeconds(pid, withEnded = false) {
-  let text
+function withEndedS(pid) {
   try {
-    text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  } catch {
-    return 0 // it has ended: its time is with its parent
+    return cpuS(pid) + endedCpuS(pid)
+  } catch (error) {
+    // it has ended, even between opening and reading: its time is with its parent
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return 0
+    throw error
   }
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const ticks = fields.slice(11, withEnded ? 15 : 13)
-  return ticks.reduce((sum, each) => sum + Number(each), 0) / TICKS_PER_SECOND
 }

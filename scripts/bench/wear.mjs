@@ -2,11 +2,9 @@
 // body that was acknowledged, API by API, one call after another. Beside it the same rows in one SQLite file
 // with a commit each, which is the least that a durable commit costs. Needs a disk: a tmpfs counts nothing.
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import Database from 'better-sqlite3'
+import { writtenBytes } from '../proc.mjs'
+import { openBareSqlite } from './bare-sqlite.mjs'
 import { startGateway } from './gateway.mjs'
 import { rpc } from './traffic.mjs'
 
@@ -47,23 +45,19 @@ export async function run() {
 
 async function measure(pid, times, work) {
   await settle(pid)
-  const before = written(pid)
+  const before = writtenBytes(pid)
   let bytes = 0
   for (let i = 0; i < times; i++) bytes += await work(i)
   await settle(pid)
-  return { bytes, written: written(pid) - before }
+  return { bytes, written: writtenBytes(pid) - before }
 }
 
 /** A worker thread may write on after the answer. */
 async function settle(pid) {
-  for (let last = -1, now = written(pid); now !== last; now = written(pid)) {
+  for (let last = -1, now = writtenBytes(pid); now !== last; now = writtenBytes(pid)) {
     last = now
     await sleep(500)
   }
-}
-
-function written(pid) {
-  return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))[1])
 }
 
 function print(title, times, { bytes, written }) {
@@ -157,20 +151,14 @@ function feature(gauge) {
 
 /** The floor: one row and one commit in a bare SQLite file with the same settings. */
 function baseline() {
-  const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-wear-'))
-  const db = new Database(path.join(dir, 'bare.db'))
-  db.pragma('journal_mode = WAL')
-  db.pragma('synchronous = FULL')
-  db.exec('CREATE TABLE row (id INTEGER PRIMARY KEY, body TEXT)')
-  const insert = db.prepare('INSERT INTO row (body) VALUES (?)')
-  const before = written(process.pid)
+  const bare = openBareSqlite()
+  const before = writtenBytes('self')
   let bytes = 0
   for (let i = 0; i < 200; i++) {
     const body = JSON.stringify(feature(i))
-    insert.run(body)
+    bare.insert(body)
     bytes += body.length
   }
-  print('bare SQLite, one row a commit', 200, { bytes, written: written(process.pid) - before })
-  db.close()
-  rmSync(dir, { recursive: true })
+  print('bare SQLite, one row a commit', 200, { bytes, written: writtenBytes('self') - before })
+  bare.close()
 }

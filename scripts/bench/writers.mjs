@@ -1,10 +1,10 @@
 // A thousand devices that each send one record at the same moment, and one device alone, beside bare SQLite
 // with one row a commit on the same disk.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { cpuS, writtenBytes } from '../proc.mjs'
+import { openBareSqlite } from './bare-sqlite.mjs'
 import { startGateway } from './gateway.mjs'
 import { openClient } from './light-client.mjs'
 import { spread } from './load.mjs'
@@ -54,7 +54,7 @@ async function benchTogether(gateway, next) {
   for (let round = 0; round < ROUNDS; round++) {
     const bodies = clients.map(next)
     const before = writtenBytes(gateway.pid)
-    const cpuBeforeMs = cpuMs(gateway.pid)
+    const cpuBeforeS = cpuS(gateway.pid)
     const startedAt = performance.now()
     const took = await Promise.all(
       clients.map(async (client, i) => {
@@ -67,7 +67,7 @@ async function benchTogether(gateway, next) {
     await sleep(500) // other threads may write on after the answers
     const { p50Ms, p99Ms } = spread(took)
     const kb = (writtenBytes(gateway.pid) - before) / 1024
-    const cpu = cpuMs(gateway.pid) - cpuBeforeMs
+    const cpu = Math.round((cpuS(gateway.pid) - cpuBeforeS) * 1000)
     console.log(
       `${DEVICES} calls at once: all answered after ${walls.at(-1).toFixed(2)} s, p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, ${kb.toFixed(0)} kB written, ${(kb / DEVICES).toFixed(1)} kB a call, processor of the gateway ${cpu} ms`,
     )
@@ -82,7 +82,7 @@ async function benchTogether(gateway, next) {
 /** One writer, each call after the answer of the one before; in turns with bare SQLite, whose disk is the same. */
 async function benchAlone(gateway, next) {
   const client = open(gateway)
-  const bare = openBare()
+  const bare = openBareSqlite()
   const ours = []
   const theirs = []
   for (let i = 0; i < ALONE; i++) {
@@ -102,22 +102,6 @@ async function timed(work) {
   const startedAt = performance.now()
   await work()
   return performance.now() - startedAt
-}
-
-function openBare() {
-  const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-'))
-  const db = new Database(path.join(dir, 'bare.db'))
-  db.pragma('journal_mode = WAL')
-  db.pragma('synchronous = FULL')
-  db.exec('CREATE TABLE row (id INTEGER PRIMARY KEY, body TEXT)')
-  const insert = db.prepare('INSERT INTO row (body) VALUES (?)')
-  return {
-    insert: (body) => insert.run(body),
-    close() {
-      db.close()
-      rmSync(dir, { recursive: true })
-    },
-  }
 }
 
 function open({ port, headers }) {
@@ -157,14 +141,4 @@ function countRows({ dataDir }) {
   const count = db.prepare(`SELECT count(*) FROM ${TABLE}_tbl_0`).pluck().get()
   db.close()
   return count
-}
-
-/** User and system time of a process so far; Linux counts hundredths of a second. */
-function cpuMs(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10
-}
-
-function writtenBytes(pid) {
-  return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))[1])
 }

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, createReadStream, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, createReadStream, fsyncSync, openSync, writeSync } from 'node:fs'
 import path from 'node:path'
+import { statusMb } from '../proc.mjs'
 import { readFlags, report } from './flags.mjs'
 import { allModels, put, waitForOutbox } from './models.mjs'
 import { connect, createNode, makeWorkspace } from './node.mjs'
@@ -101,20 +102,13 @@ function writeModel(target, sizeBytes) {
   return hash.digest('hex')
 }
 
-function statusLine(node, name) {
-  const line = readFileSync(`/proc/${node.child.pid}/status`, 'utf8')
-    .split('\n')
-    .find((text) => text.startsWith(name))
-  return Number(/(\d+) kB/.exec(line)[1]) * 1024
-}
-
 function rss(node) {
-  return statusLine(node, 'VmRSS')
+  return statusMb(node.child.pid, 'VmRSS') * 1024 ** 2
 }
 
 /** highest resident memory since the start */
 function peak(node) {
-  return statusLine(node, 'VmHWM')
+  return statusMb(node.child.pid, 'VmHWM') * 1024 ** 2
 }
 
 function timed(work) {
