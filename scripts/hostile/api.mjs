@@ -24,12 +24,28 @@ export async function makeTable(admin, data_name, columns) {
   return true
 }
 
-/** Adds records in calls of `perCall`. @param make (i) → record */
+/**
+ * Adds records in calls of `perCall`, or of fewer where a body would be too large.
+ *
+ * @param make (i) → record
+ */
 export async function addRows(admin, data_name, count, perCall, make) {
-  for (let i = 0; i < count; i += perCall) {
-    const record_set = Array.from({ length: Math.min(perCall, count - i) }, (_, k) => make(i + k))
-    await admin(LOADER, 'loaderwebapi.add_record', { data_name, record_set })
+  let most = perCall
+  for (let i = 0; i < count; ) {
+    const record_set = Array.from({ length: Math.min(most, count - i) }, (_, k) => make(i + k))
+    try {
+      await admin(LOADER, 'loaderwebapi.add_record', { data_name, record_set })
+      i += record_set.length
+    } catch (error) {
+      if (!isTooLarge(error) || most === 1) throw error
+      most = Math.ceil(most / 2)
+    }
   }
+}
+
+/** True for the error of a call whose body had more bytes than are taken: a hub takes none of more than 4 MiB. */
+export function isTooLarge(error) {
+  return error.message.includes('BODY_TOO_LARGE')
 }
 
 /** A ring of `count` vertices that zigzags between two latitudes. */

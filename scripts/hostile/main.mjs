@@ -4,7 +4,8 @@
  *
  * Options: --minutes=N (all attacks again and again for that long; absent: once), --seconds=N of each attack
  * (10), --attacks=NAME,NAME, --short (2 s each, smaller tables), --strict (the honest client's times count,
- * too: for a machine that does nothing else), --program=FILE, --json=FILE (the table as JSON).
+ * too: for a machine that does nothing else), --hub (a process of a hub, whose engines are not limited),
+ * --program=FILE, --json=FILE (the table as JSON).
  * Exit code 1 when the gateway ended, refused or lost an honest call, took more memory than it may, or did not
  * recover.
  */
@@ -16,7 +17,8 @@ import { startGateway } from '../bench/gateway.mjs'
 import { spread } from '../bench/load.mjs'
 import { rpc, townOf } from '../bench/traffic.mjs'
 import { readOptions } from '../options.mjs'
-import { DATASET, feature, LOADER, MAPS, makeTable, record, SESSION } from './api.mjs'
+import { DATASET, feature, isTooLarge, LOADER, MAPS, makeTable, record, SESSION } from './api.mjs'
+import { startEnginesOfHub } from './hub.mjs'
 import { ATTACKS } from './list.mjs'
 import { limitMemory } from './memory-limit.mjs'
 
@@ -30,6 +32,8 @@ const HEALTH_MS = 50
 const CALLS_MS = 250
 /** The attackers' share of the processor belongs to other machines; here they give way to this program. */
 const ATTACKER_NICE = 10
+/** Of the honest client's citation, which a hub does not make. */
+const CITED_PAGE = { citation_label: 'honest-cited', limit: 10, offset: 20 }
 
 const options = readOptions('hostile', {
   minutes: 'number',
@@ -37,6 +41,7 @@ const options = readOptions('hostile', {
   attacks: 'text',
   short: 'flag',
   strict: 'flag',
+  hub: 'flag',
   program: 'text',
   json: 'text',
 })
@@ -44,6 +49,8 @@ const chosen = chooseAttacks(options.attacks)
 const seconds = options.seconds ?? (options.short ? 2 : 10)
 const scale = options.short ? 0.1 : 1
 const limit = limitMemory(MEMORY_MB * 2 ** 20)
+const engines = options.hub ? await startEnginesOfHub() : undefined
+if (options.hub && engines === undefined) process.exit(0)
 const admin = (path, method, params) => rpc(gateway, path, method, params)
 let gateway
 let honest
@@ -58,6 +65,7 @@ try {
   await run()
 } finally {
   await end()
+  await engines?.end()
   limit?.remove()
 }
 if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(results, null, 2))
@@ -68,16 +76,18 @@ process.exit(failed.length > 0 ? 1 : 0)
 
 /** Starts a gateway over a new data directory, and the honest client. */
 async function begin() {
-  gateway = await startGateway({
-    args: ['--demo'],
+  const started = {
     env: { MALLOC_ARENA_MAX: '1' }, // as the unit has it
-    isLimited: true,
     wrap: limit?.wrap,
     ...(options.program === undefined ? {} : { program: options.program }),
     onLog(line) {
       logBytes += line.length + 1
     },
-  })
+  }
+  gateway =
+    engines === undefined
+      ? await startGateway({ ...started, args: ['--demo'], isLimited: true })
+      : await engines.start(started)
   const town = await townOf(gateway)
   facts = { town: { ...town, east: town.west + town.width, north: town.south + town.height } }
   const calls = await honestCalls(town)
@@ -118,8 +128,9 @@ async function run() {
   do
     for (const attack of chosen) {
       const row = await strike(attack)
-      results.push(row)
       print(row)
+      if (row.faults === undefined) continue
+      results.push(row)
       if (row.faults.length === 0) continue
       // what one attack left behind must not count for the next
       await end()
@@ -128,9 +139,14 @@ async function run() {
   while (performance.now() < endAt)
 }
 
-/** Runs one attack, then waits for the recovery. */
+/** Runs one attack, then waits for the recovery. @returns its row; without `faults` where it is not possible */
 async function strike(attack) {
-  await attack.prepare?.(admin, scale)
+  try {
+    await attack.prepare?.(admin, scale)
+  } catch (error) {
+    if (!isTooLarge(error)) throw error
+    return { name: attack.name, cells: ['skipped: its rows are too large for this hub'] }
+  }
   const headers = attack.scopes === undefined ? {} : makeKey(attack.name, attack.scopes)
   const attackerFacts = {
     ...facts,
@@ -210,14 +226,7 @@ async function honestCalls(town) {
     const record_set = Array.from({ length: 200 }, (_, id) => record(point(id), { id, mm: id / 7 }))
     await admin(LOADER, 'loaderwebapi.add_record', { data_name: 'honest', record_set })
   }
-  await admin(DATASET, 'dataset.create', {
-    dataset_name: 'honest',
-    columns: [{ column_name: 'id', data_type: 'bigint' }],
-    key_columns: ['id'],
-  })
-  const records = Array.from({ length: 100 }, (_, id) => [id])
-  await admin(DATASET, 'dataset.record.put', { dataset_name: 'honest', records })
-  await admin(DATASET, 'dataset.citation.create', { citation_label: 'honest-cited', source: 'honest' })
+  if (engines === undefined) await makeCitation()
   const [start_lonlat, goal_lonlat] = town.places
   const at = { start_datetime: '2026-01-01 00:00:00Z' }
   const call = (path, method, params) => ({
@@ -238,9 +247,20 @@ async function honestCalls(town) {
       options: { if_exists: 'override' },
       record_set: [record(point(3), { id: 3, mm: 1.5 })],
     }),
-    call(DATASET, 'dataset.record.get', { citation_label: 'honest-cited', limit: 10, offset: 20 }),
+    ...(engines === undefined ? [call(DATASET, 'dataset.record.get', CITED_PAGE)] : []),
     call(MAPS, 'mapserv.eventdata', feature(point(5), { table: 'honest', columns: [], limit: 10 })),
   ]
+}
+
+async function makeCitation() {
+  await admin(DATASET, 'dataset.create', {
+    dataset_name: 'honest',
+    columns: [{ column_name: 'id', data_type: 'bigint' }],
+    key_columns: ['id'],
+  })
+  const records = Array.from({ length: 100 }, (_, id) => [id])
+  await admin(DATASET, 'dataset.record.put', { dataset_name: 'honest', records })
+  await admin(DATASET, 'dataset.citation.create', { citation_label: 'honest-cited', source: 'honest' })
 }
 
 /** Highest resident memory until `stop`. */
@@ -285,11 +305,15 @@ function merge(a, b) {
 }
 
 function makeKey(name, scopes) {
+  const { apiKey, secret } = gateway.makeKey?.(name, scopes) ?? gatewayKey(name, scopes)
+  return { APIKey: apiKey, Secret: secret, 'Content-Type': 'application/json' }
+}
+
+function gatewayKey(name, scopes) {
   const program = options.program ?? 'dist/fieldgate.cjs'
   const args = [program, 'key', 'create', '--data-dir', gateway.dataDir, '--name', name, '--json']
   for (const scope of scopes) args.push('--scope', scope)
-  const { apiKey, secret } = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
-  return { APIKey: apiKey, Secret: secret, 'Content-Type': 'application/json' }
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
 }
 
 function chooseAttacks(text) {

@@ -10,6 +10,7 @@ import type {
 import type { TrustedClock } from '../../work/clock.js'
 import type { PostgresDb, Rows } from '../connection/database.js'
 import { readTogether } from '../connection/read-together.js'
+import { type GroupOutcome, writeTogether } from '../connection/write-together.js'
 
 /** State that the functions of the store share. */
 interface Parts {
@@ -26,6 +27,9 @@ interface Parts {
  * know the stored one alone: where a session moves to another process, it may end that much earlier.
  */
 const MAX_LAG_US = 60_000_000
+
+/** Most sessions that one transaction opens. */
+const MOST_OPENED = 100
 
 interface SessionRow extends OpenSession {
   createdAtUs: number
@@ -46,7 +50,7 @@ export function createSessionStore(db: PostgresDb, clock: TrustedClock, idleS = 
   const terms = createSessionTerms(clock, uses)
   const parts: Parts = { db, clock, uses, terms, byToken: createTokenReader(db) }
   return {
-    open: (opened) => db.write((rows, { isRepeat }) => openSession(parts, rows, opened, isRepeat)),
+    open: createOpening(parts),
     findOpen: (tokenHash) => findOpen(parts, tokenHash),
     countOpen: (keyId, limit) => countOpen(parts, db.read, keyId, limit),
     noteUse: (sessionId) => uses.note(sessionId, clock.latestUs()), // as a term begins: see `SessionTerms`
@@ -83,26 +87,78 @@ export function createSessionStore(db: PostgresDb, clock: TrustedClock, idleS = 
   }
 }
 
-async function openSession({ terms }: Parts, rows: Rows, opened: NewSession, isRepeat: boolean) {
-  const { sessionId, keyId, mostOpen } = opened
-  const { createdAtUs, startUs, expiresAtUs, lifeS } = terms.begin(opened)
-  if (isRepeat) {
-    const made = await rows.get<SessionRow>(BY_ID, sessionId)
-    if (made !== undefined) return { expiresAtUs: made.expiresAtUs, lifeS }
-  }
-  if (mostOpen !== undefined) {
-    // openings for a key take turns, those of other processes too, and see each other's rows
-    await rows.run('SELECT 1 FROM api_key WHERE key_id = $1 FOR NO KEY UPDATE', keyId)
-    const { nowUs, idleBeforeUs } = terms.bounds()
-    const open = await rows.all(COUNT_OPEN, nowUs, idleBeforeUs, keyId, mostOpen)
-    if (open.length >= mostOpen) throw tooManySessions(mostOpen)
-  }
-  await rows.run(
-    `INSERT INTO session (session_id, token_hash, key_id, created_at_us, expires_at_us, last_used_at_us)
-      VALUES ($1, $2, $3, $4, $5, $6)`,
-    ...[sessionId, Buffer.from(opened.tokenHash), keyId, createdAtUs, expiresAtUs, startUs],
-  )
-  return { expiresAtUs, lifeS }
+type Opened = Awaited<ReturnType<SessionStore['open']>>
+
+/**
+ * Creates the opening of sessions of one process. Those for a key take turns by the lock of its row, also with those of
+ * other processes, so those that come at the same time share a transaction: each for itself, they would take all
+ * connections to wait for each other.
+ */
+function createOpening(parts: Parts): SessionStore['open'] {
+  const open = writeTogether<NewSession, Opened>({
+    most: MOST_OPENED,
+    keyOf: ({ sessionId }) => sessionId,
+    write: (keyId, opened) =>
+      parts.db.write((rows, { isRepeat }) => openSessions(parts, rows, { keyId, opened, isRepeat })),
+  })
+  return (opened) => open(opened.keyId, opened)
+}
+
+interface Opening {
+  readonly keyId: string
+  readonly opened: readonly NewSession[]
+  readonly isRepeat: boolean
+}
+
+async function openSessions(
+  { terms }: Parts,
+  rows: Rows,
+  { keyId, opened, isRepeat }: Opening,
+): Promise<GroupOutcome<Opened>[]> {
+  const made = isRepeat ? await sessionsOf(rows, opened) : new Map<string, SessionRow>()
+  const limits = opened.flatMap(({ mostOpen }) => mostOpen ?? [])
+  // openings for a key see each other's rows
+  if (limits.length > 0) await rows.run('SELECT 1 FROM api_key WHERE key_id = $1 FOR NO KEY UPDATE', keyId)
+  const { nowUs, idleBeforeUs } = terms.bounds()
+  let open =
+    limits.length === 0
+      ? 0
+      : (await rows.all(COUNT_OPEN, nowUs, idleBeforeUs, keyId, Math.max(...limits))).length
+  const begun: (NewSession & ReturnType<SessionTerms['begin']>)[] = []
+  const outcomes = opened.map((each): GroupOutcome<Opened> => {
+    const term = terms.begin(each)
+    const known = made.get(each.sessionId)
+    if (known !== undefined) return { result: { expiresAtUs: known.expiresAtUs, lifeS: term.lifeS } }
+    if (each.mostOpen !== undefined && open >= each.mostOpen) return { fault: tooManySessions(each.mostOpen) }
+    open++
+    begun.push({ ...each, ...term })
+    return { result: { expiresAtUs: term.expiresAtUs, lifeS: term.lifeS } }
+  })
+  if (begun.length > 0)
+    await rows.run(
+      INSERT,
+      ...[
+        keyId,
+        begun.map(({ sessionId }) => sessionId),
+        begun.map(({ tokenHash }) => Buffer.from(tokenHash)),
+      ],
+      ...[begun.map(({ createdAtUs }) => createdAtUs), begun.map(({ expiresAtUs }) => expiresAtUs)],
+      begun.map(({ startUs }) => startUs),
+    )
+  return outcomes
+}
+
+const INSERT = `INSERT INTO session (session_id, token_hash, key_id, created_at_us, expires_at_us, last_used_at_us)
+  SELECT session_id, token_hash, $1, created_at_us, expires_at_us, start_us
+  FROM unnest($2::text[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bigint[])
+    AS s (session_id, token_hash, created_at_us, expires_at_us, start_us)`
+
+/** Returns those of an attempt before, whose commit may have taken place, by their ids. */
+async function sessionsOf(rows: Rows, opened: readonly NewSession[]): Promise<Map<string, SessionRow>> {
+  const sql = `SELECT ${LISTED}, s.closed_at_us AS "closedAtUs" FROM session AS s WHERE session_id = ANY ($1::text[])`
+  const ids = opened.map(({ sessionId }) => sessionId)
+  const found = await rows.all<SessionRow>(sql, ids)
+  return new Map(found.map((row) => [row.sessionId, row]))
 }
 
 const COUNT_OPEN = `SELECT 1 FROM session AS s WHERE ${IS_OPEN} AND s.key_id = $3 LIMIT $4`

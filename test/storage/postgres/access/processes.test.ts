@@ -4,6 +4,7 @@ import { hashSecret } from '../../../../src/auth/secret.js'
 import { isAppError } from '../../../../src/errors.js'
 import { createKeyring } from '../../../../src/storage/keyring.js'
 import { createNodeKeyRows } from '../../../../src/storage/postgres/access/node-keys.js'
+import { createSessionStore } from '../../../../src/storage/postgres/access/sessions.js'
 import { DAY_S, openSession, sessionKey } from '../../../support/conformance/keys-and-sessions.js'
 import { noPostgres } from '../../../support/postgres.js'
 import { postgresStates } from '../../../support/postgres-state.js'
@@ -50,6 +51,29 @@ t.test('two processes of a hub', { skip: noPostgres() }, async (t) => {
     for (const error of refused)
       t.ok(isAppError(error) && error.errorName === 'TOO_MANY_SESSIONS', String(error))
     t.equal(await states[0].sessions.countOpen(keyId, 100), 5)
+  })
+
+  await t.test('sessions that are opened at once for a key share transactions', async (t) => {
+    const [one] = await both(t)
+    const keyId = await sessionKey(one)
+    let writes = 0
+    const counted: typeof one.db = {
+      ...one.db,
+      write(...call) {
+        writes++
+        return one.db.write(...call)
+      },
+    }
+    const sessions = createSessionStore(counted, one.clock)
+    const session = { keyId, lifeS: 60, notAfterUs: null, mostOpen: 150 }
+    const opened = await Promise.allSettled(
+      Array.from({ length: 200 }, () =>
+        sessions.open({ ...session, sessionId: randomUUID(), tokenHash: hashSecret(randomUUID()) }),
+      ),
+    )
+    t.equal(opened.filter(({ status }) => status === 'fulfilled').length, 150)
+    t.equal(await sessions.countOpen(keyId, 1000), 150)
+    t.equal(writes, 2, 'a hundred each: callers of other keys find connections')
   })
 
   await t.test('rotations at once leave one secret without an overlap', async (t) => {
