@@ -20,6 +20,7 @@ const LONG = {
   days: [],
   postgres: ['--kills', '200'],
   hub: ['--kills', '800'],
+  'hub-uploads': ['--kills', '100'],
   migrate: ['--rows', '1000000', '--models', '10000', '--citations', '100'],
   mixed: ['--kills', '1000', '--cuts', '200', '--faults', '500'],
 }
@@ -35,6 +36,7 @@ const SHORT = {
   days: ['--seconds', '40', '--kills', '2'],
   postgres: ['--kills', '3', '--loadMs', '400'],
   hub: ['--kills', '4', '--loadMs', '400'],
+  'hub-uploads': ['--kills', '3', '--sizeBytes', '60000000'],
   migrate: ['--rows', '10000', '--models', '100', '--kills', '3'],
   backup: ['--backups', '4', '--models', '60', '--modelBytes', '200000', '--pauseMs', '300'],
 }

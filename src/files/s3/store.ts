@@ -202,6 +202,23 @@ function damaged(sha256: string, what: string): AppError {
 
 /** Returns all objects with their times, in the order of their digests, some thousand a request. */
 async function* listObjects(client: S3Client, prefix: string): AsyncGenerator<AgedObject> {
+  for await (const xml of listPages(client, prefix))
+    for (const [, contents = ''] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+      const [, key = ''] = /<Key>([^<]*)<\/Key>/.exec(contents) ?? []
+      const [, putAt = ''] = /<LastModified>([^<]*)<\/LastModified>/.exec(contents) ?? []
+      const sha256 = unescapeXml(key).slice(prefix.length)
+      if (/^[0-9a-f]{64}$/.test(sha256)) yield { sha256, putAtMs: Date.parse(putAt) }
+    }
+}
+
+/** Returns the names of the folders below a prefix, without their slash. */
+export async function* listFolders(client: S3Client, prefix: string): AsyncGenerator<string> {
+  for await (const xml of listPages(client, prefix))
+    for (const [, folder = ''] of xml.matchAll(/<CommonPrefixes>\s*<Prefix>([^<]*)<\/Prefix>/gs))
+      yield unescapeXml(folder).slice(prefix.length, -1)
+}
+
+async function* listPages(client: S3Client, prefix: string): AsyncGenerator<string> {
   let token: string | undefined
   do {
     const query = {
@@ -211,12 +228,7 @@ async function* listObjects(client: S3Client, prefix: string): AsyncGenerator<Ag
       ...(token === undefined ? {} : { 'continuation-token': token }),
     }
     const xml = (await client.text({ method: 'GET', query })) ?? ''
-    for (const [, contents = ''] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
-      const [, key = ''] = /<Key>([^<]*)<\/Key>/.exec(contents) ?? []
-      const [, putAt = ''] = /<LastModified>([^<]*)<\/LastModified>/.exec(contents) ?? []
-      const sha256 = unescapeXml(key).slice(prefix.length)
-      if (/^[0-9a-f]{64}$/.test(sha256)) yield { sha256, putAtMs: Date.parse(putAt) }
-    }
+    yield xml
     token = /<NextContinuationToken>([^<]*)<\/NextContinuationToken>/.exec(xml)?.[1]
     if (token !== undefined) token = unescapeXml(token)
   } while (token !== undefined)

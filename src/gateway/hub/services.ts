@@ -15,6 +15,7 @@ import { createFeedIdentity } from '../../storage/postgres/feeds/identity.js'
 import { createByteLease } from '../../storage/postgres/leases/byte-lease.js'
 import { createFence, type Fence } from '../../storage/postgres/leases/fence.js'
 import { createLeases } from '../../storage/postgres/leases/lease.js'
+import { createUploadPieceRows } from '../../storage/postgres/models/upload-pieces.js'
 import type { PostgresState } from '../../storage/postgres/state.js'
 import type { SweepLease } from '../../storage/work/sweep-lease.js'
 import type { Readers } from '../../worker/reader-pool.js'
@@ -29,7 +30,7 @@ import { bucketOwner, requireOwnBucket } from './engines/owner.js'
 import { openHubState } from './engines/state.js'
 import { createHubReadiness } from './health/readiness.js'
 import { startLeaderTasks } from './leader.js'
-import { type HubModels, openHubModels } from './models.js'
+import { type HubModels, openHubModels } from './models/models.js'
 import { type HubFeeds, openHubFeeds } from './rows/feeds.js'
 import { type HubRetention, openHubRetention } from './rows/retention.js'
 import { type HubTables, openHubTables } from './rows/tables.js'
@@ -112,7 +113,11 @@ function openParts(options: PartsOptions): HubServices {
     timeZoneMin,
   })
   const allowances = createAllowanceRows(db)
-  const housekeeping = startHousekeeping(state, async () => true, log)
+  const housekeep: typeof state.housekeep = async (...rest) => {
+    await state.housekeep(...rest)
+    await models.tidy()
+  }
+  const housekeeping = startHousekeeping({ ...state, housekeep }, async () => true, log)
   const leader = startLeaderTasks({
     leases: createLeases(fence, { holder: randomUUID(), lastsMs: LEASE_MS }),
     log,
@@ -191,6 +196,8 @@ function openRooms(
     ...options,
     config: { ...config, sync: { ...config.sync, deltas: false } },
     blobs: objects.store('models'),
+    pieces: objects.uploadPieces(),
+    pieceRows: createUploadPieceRows(db, state.clock),
   })
   const files = { files: state.fleetFiles, blobs: objects.store('fleet'), lease }
   const loading = openHubTables({

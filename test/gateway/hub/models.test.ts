@@ -1,13 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import t from 'tap'
+import { createS3Client } from '../../../src/files/s3/client.js'
+import { listFolders } from '../../../src/files/s3/store.js'
 import { MODEL_STORE_PATH } from '../../../src/gateway/apis.js'
 import { hubCall, hubCli, makeHub, noHub, serveHub, startEngines } from '../../support/hub.js'
 import { DATA } from '../../support/models.js'
 import { pairHeaders } from '../../support/start-gateway.js'
+import { swiftOptions } from '../../support/swift.js'
 
 const skip = noHub()
 const UPLOADS = '/api/v2/model_store/uploads'
+/** `hub.bytes.prefix`, unless it is set */
+const PREFIX = 'fieldgate/'
 
 t.test('hub: models come in at one process and are read at another', { skip }, async (t) => {
   const engines = await startEngines(t)
@@ -40,34 +46,85 @@ t.test('hub: models come in at one process and are read at another', { skip }, a
     t.same(Buffer.from(await range.arrayBuffer()), bytes.subarray(100, 200))
   })
 
-  await t.test('a resumable upload that goes on at another process starts again, and ends', async (t) => {
-    const bytes = randomBytes(50_000)
-    const base64 = (value: string) => Buffer.from(value).toString('base64')
+  const base64 = (value: string) => Buffer.from(value).toString('base64')
+  const tus = { ...admin, 'Tus-Resumable': '1.0.0' }
+  const begin = async (url: string, bytes: Uint8Array) => {
     const metadata = [
       `method ${base64('model_store.model.put')}`,
       `data ${base64(JSON.stringify(DATA))}`,
       `sha256 ${base64(sha256Of(bytes))}`,
     ].join(',')
-    const tus = { ...admin, 'Tus-Resumable': '1.0.0' }
-    const made = await fetch(`${one.url}${UPLOADS}`, {
+    const made = await fetch(`${url}${UPLOADS}`, {
       method: 'POST',
-      headers: { ...tus, 'Upload-Length': '50000', 'Upload-Metadata': metadata },
+      headers: { ...tus, 'Upload-Length': String(bytes.length), 'Upload-Metadata': metadata },
     })
     t.equal(made.status, 201, await made.text())
-    const at = made.headers.get('location') ?? ''
-    const patch = (url: string, offset: number, end: number) =>
-      fetch(`${url}${at}`, {
-        method: 'PATCH',
-        headers: { ...tus, 'Content-Type': 'application/offset+octet-stream', 'Upload-Offset': `${offset}` },
-        body: bytes.subarray(offset, end),
-      })
-    t.equal((await patch(one.url, 0, 20_000)).status, 204)
-    const other = await patch(two.url, 20_000, 50_000)
+    return made.headers.get('location') ?? ''
+  }
+  const patch = (url: string, at: string, offset: number, body: Uint8Array<ArrayBuffer>, more = {}) =>
+    fetch(`${url}${at}`, {
+      method: 'PATCH',
+      headers: {
+        ...{ ...tus, ...more },
+        ...{ 'Content-Type': 'application/offset+octet-stream', 'Upload-Offset': `${offset}` },
+      },
+      body,
+    })
+  const offsetOf = async (url: string, at: string) =>
+    (await fetch(`${url}${at}`, { method: 'HEAD', headers: tus })).headers.get('upload-offset')
+  const folders = async () => {
+    const client = createS3Client(swiftOptions(engines.swift, place.bucket))
+    const found: string[] = []
+    for await (const folder of listFolders(client, `${PREFIX}uploads/`)) found.push(folder)
+    client.close()
+    return found
+  }
+
+  await t.test('a resumable upload goes on at another process, forth and back', async (t) => {
+    const bytes = randomBytes(50_000)
+    const at = await begin(one.url, bytes)
+    t.equal((await patch(one.url, at, 0, bytes.subarray(0, 20_000))).status, 204)
+    t.equal(await offsetOf(two.url, at), '20000')
+    t.equal((await patch(two.url, at, 20_000, bytes.subarray(20_000, 30_000))).status, 204)
+    t.same(await folders(), [path.basename(at)])
+    const behind = await patch(one.url, at, 20_000, bytes.subarray(20_000, 25_000))
+    t.equal(behind.status, 409, 'who did not ask for the offset')
+    await behind.body?.cancel()
+    const sum = createHash('sha1').update(bytes.subarray(30_000, 40_000)).digest('base64')
+    const checked = { 'Upload-Checksum': `sha1 ${sum}` }
+    t.equal((await patch(one.url, at, 30_000, bytes.subarray(30_000, 40_000), checked)).status, 204)
+    const done = await patch(two.url, at, 40_000, bytes.subarray(40_000))
+    t.equal(done.status, 200)
+    t.equal(await download(one.url, done.headers.get('x-model-id') ?? ''), sha256Of(bytes))
+    t.same(await folders(), [], 'its pieces are gone')
+  })
+
+  await t.test('a resumable upload survives the process that held it, and its disk', async (t) => {
+    const bytes = randomBytes(20_000_000)
+    const third = await serveHub(t, place, 'taker')
+    const at = await begin(third.url, bytes)
+    t.equal((await patch(third.url, at, 0, bytes.subarray(0, 15_000_000))).status, 204)
+    await third.stop()
+    rmSync(path.join(place.dir, 'taker'), { recursive: true, force: true })
+    t.equal(await offsetOf(two.url, at), '15000000')
+    const done = await patch(two.url, at, 15_000_000, bytes.subarray(15_000_000))
+    t.equal(done.status, 200, await done.text())
+    t.equal(await download(one.url, done.headers.get('x-model-id') ?? ''), sha256Of(bytes))
+  })
+
+  await t.test('a resumable upload whose pieces are lost starts again', async (t) => {
+    const bytes = randomBytes(50_000)
+    const at = await begin(one.url, bytes)
+    t.equal((await patch(one.url, at, 0, bytes.subarray(0, 20_000))).status, 204)
+    const client = createS3Client(swiftOptions(engines.swift, place.bucket))
+    const key = `${PREFIX}uploads/${path.basename(at)}/${sha256Of(bytes.subarray(0, 20_000))}`
+    ;(await client.send({ method: 'DELETE', key }))?.resume()
+    client.close()
+    const other = await patch(two.url, at, 20_000, bytes.subarray(20_000))
     t.equal(other.status, 503)
     t.match(await other.text(), /starts again at 0/)
-    const head = await fetch(`${two.url}${at}`, { method: 'HEAD', headers: tus })
-    t.equal(head.headers.get('upload-offset'), '0')
-    const done = await patch(two.url, 0, 50_000)
+    t.equal(await offsetOf(one.url, at), '0')
+    const done = await patch(two.url, at, 0, bytes)
     t.equal(done.status, 200)
     t.equal(await download(one.url, done.headers.get('x-model-id') ?? ''), sha256Of(bytes))
   })

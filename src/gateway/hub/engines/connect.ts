@@ -8,6 +8,7 @@ import { messageOf } from '../../../errors.js'
 import type { DataLayout } from '../../../files/layout.js'
 import { createS3Client, type S3Client } from '../../../files/s3/client.js'
 import { createS3Store, type S3Store } from '../../../files/s3/store.js'
+import { createUploadPieces, type UploadPieces } from '../../../files/s3/upload-pieces.js'
 import type { Log } from '../../../log.js'
 import { openPostgres, type PostgresDb } from '../../../storage/postgres/connection/database.js'
 import type { PostgresHost, PostgresOptions } from '../../../storage/postgres/connection/options.js'
@@ -25,6 +26,8 @@ export interface HubObjects {
   /** begins the key of every object of this hub */
   readonly prefix: string
   store(kind: ObjectKind): S3Store
+  /** pieces of uploads on their way */
+  uploadPieces(): UploadPieces
   close(): void
 }
 
@@ -74,15 +77,19 @@ export function openHubObjects(
     connections: rest.connections,
     ...(caFile === undefined ? {} : { ca: readText('hub.bytes.caFile', caFile) }),
   })
-  const store = (kind: ObjectKind) =>
-    createS3Store({
-      client,
-      prefix: `${prefix}${kind}/`,
-      tempDir: path.join(tempDir, kind),
-      partBytes: rest.partBytes,
-      copyBytes: rest.copyBytes,
-    })
-  return { client, prefix, store, close: () => client.close() }
+  const optionsOf = (folder: string) => ({
+    client,
+    prefix: `${prefix}${folder}/`,
+    tempDir: path.join(tempDir, folder),
+    partBytes: rest.partBytes,
+    copyBytes: rest.copyBytes,
+  })
+  return {
+    ...{ client, prefix },
+    store: (kind) => createS3Store(optionsOf(kind)),
+    uploadPieces: () => createUploadPieces(optionsOf('uploads')),
+    close: () => client.close(),
+  }
 }
 
 /** Parses `host`, `host:port` or `[IPv6]:port`, which the settings have checked. */

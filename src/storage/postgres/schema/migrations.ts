@@ -9,7 +9,7 @@ import { LEASE_TABLES } from './lease-tables.js'
 import { LOADER_TABLES } from './loader-tables.js'
 import { MODEL_TABLES, TRANSFER_TABLES } from './model-tables.js'
 import { RETENTION_TABLES } from './retention-tables.js'
-import { UPLOAD_TABLES } from './upload-tables.js'
+import { UPLOAD_PIECE_TABLES, UPLOAD_TABLES } from './upload-tables.js'
 
 /** Migrations of a hub's schema, in order. Append only: those that were released are never changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -29,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'fleet overview', statements: OVERVIEW_TABLES },
   { name: 'citations', statements: CITATION_TABLES },
   { name: 'retention', statements: RETENTION_TABLES },
+  { name: 'upload pieces', statements: UPLOAD_PIECE_TABLES },
 ]

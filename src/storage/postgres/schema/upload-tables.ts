@@ -17,3 +17,15 @@ export const UPLOAD_TABLES: readonly string[] = [
   `CREATE INDEX upload_by_key ON upload (key_id)`,
   `CREATE INDEX upload_by_activity ON upload (active_at_us)`,
 ]
+
+/** Table of the pieces of uploads; part of the migrations, so never changed. */
+export const UPLOAD_PIECE_TABLES: readonly string[] = [
+  // objects below the folder of the upload hold the bytes
+  `CREATE TABLE upload_piece (
+    upload_id text COLLATE "C" NOT NULL REFERENCES upload ON DELETE CASCADE,
+    start_bytes bigint NOT NULL,
+    size_bytes bigint NOT NULL CHECK (size_bytes > 0),
+    sha256 text COLLATE "C" NOT NULL CHECK (length(sha256) = 64),
+    PRIMARY KEY (upload_id, start_bytes)
+  )`,
+]

@@ -1,29 +1,33 @@
 import { randomUUID } from 'node:crypto'
-import type { FlContext } from '../../api/fl/index.js'
-import type { ModelStoreContext } from '../../api/model-store/index.js'
-import type { Config } from '../../config/config.js'
-import type { DiskSpace } from '../../files/disk-space.js'
-import type { DataLayout } from '../../files/layout.js'
-import { createPartFiles } from '../../files/part-files.js'
-import type { S3Store } from '../../files/s3/store.js'
-import type { ModelDownload } from '../../http/model-files/download.js'
-import type { Log } from '../../log.js'
-import { findModelFile, findSignature } from '../../models/download.js'
-import { keepNewest } from '../../models/keep-newest.js'
-import { withNameCheck } from '../../models/limited-stores.js'
-import { createPins, type Pins } from '../../models/pins.js'
-import type { RegisterDeps } from '../../models/register-model.js'
-import { BUNDLE_MEDIA_TYPE } from '../../models/signature/bundle.js'
-import { sweepBlobs } from '../../models/sweep.js'
-import { quarantine } from '../../models/upkeep.js'
-import { createUploads } from '../../models/uploads.js'
-import type { PostgresState } from '../../storage/postgres/state.js'
-import type { SweepLease } from '../../storage/work/sweep-lease.js'
-import { FL_PATH, MODEL_STORE_PATH } from '../../sync/peer.js'
-import { announce, modelUploads, peerFacts, resumableUploads } from '../exchange/model-files.js'
-import { signaturePolicy } from '../exchange/models.js'
-import { createNameLimit } from '../rows/name-limit.js'
-import { notOnHub } from './apis.js'
+import type { FlContext } from '../../../api/fl/index.js'
+import type { ModelStoreContext } from '../../../api/model-store/index.js'
+import type { Config } from '../../../config/config.js'
+import type { DiskSpace } from '../../../files/disk-space.js'
+import type { DataLayout } from '../../../files/layout.js'
+import { createPartFiles } from '../../../files/part-files.js'
+import type { S3Store } from '../../../files/s3/store.js'
+import type { UploadPieces } from '../../../files/s3/upload-pieces.js'
+import type { ModelDownload } from '../../../http/model-files/download.js'
+import type { Log } from '../../../log.js'
+import { findModelFile, findSignature } from '../../../models/download.js'
+import { keepNewest } from '../../../models/keep-newest.js'
+import { withNameCheck } from '../../../models/limited-stores.js'
+import { createPins, type Pins } from '../../../models/pins.js'
+import type { RegisterDeps } from '../../../models/register-model.js'
+import { BUNDLE_MEDIA_TYPE } from '../../../models/signature/bundle.js'
+import { sweepBlobs } from '../../../models/sweep.js'
+import { quarantine } from '../../../models/upkeep.js'
+import { createUploads } from '../../../models/uploads.js'
+import type { UploadPieceRows } from '../../../storage/postgres/models/upload-pieces.js'
+import type { PostgresState } from '../../../storage/postgres/state.js'
+import type { SweepLease } from '../../../storage/work/sweep-lease.js'
+import { FL_PATH, MODEL_STORE_PATH } from '../../../sync/peer.js'
+import { announce, modelUploads, peerFacts, resumableUploads } from '../../exchange/model-files.js'
+import { signaturePolicy } from '../../exchange/models.js'
+import { createNameLimit } from '../../rows/name-limit.js'
+import { notOnHub } from '../apis.js'
+import { sharedParts } from './shared-parts.js'
+import { sweepPieces } from './sweep-pieces.js'
 
 interface HubModelsOptions {
   /** with `sync.deltas` off: a hub takes whole models */
@@ -33,6 +37,8 @@ interface HubModelsOptions {
   readonly state: PostgresState
   readonly disk: DiskSpace
   readonly blobs: S3Store
+  readonly pieces: UploadPieces
+  readonly pieceRows: UploadPieceRows
   readonly lease: SweepLease
   readonly nodeId: string
   readonly timeZoneMin: number
@@ -52,6 +58,8 @@ export interface HubModels {
   discoverFacts(path: string): object
   /** Removes idle uploads, models beyond `retention.modelsKept`, and bytes that no row names. One process does it. */
   sweep(): Promise<void>
+  /** Removes files of uploads that have ended at another process. Each process does it. */
+  tidy(): Promise<void>
   close(): Promise<void>
 }
 
@@ -72,9 +80,13 @@ export function openHubModels(options: HubModelsOptions): HubModels {
     pushStates: new Set(), // nothing goes further up from here
     onQueued: () => undefined,
   }
-  const parts = createPartFiles(layout.partsDir)
+  const { pieces } = options
+  const shared = sharedParts({
+    ...{ parts: createPartFiles(layout.partsDir), pieces, log },
+    ...{ uploads: state.uploads, rows: options.pieceRows },
+  })
   const uploads = createUploads({
-    ...{ ...register, requireSpace, parts, tempDir: layout.tempDir, uploads: state.uploads },
+    ...{ ...register, requireSpace, parts: shared.parts, tempDir: layout.tempDir, uploads: shared.uploads },
     work: { make: noDeltas, apply: noDeltas },
     maxOpenPerKey: maxOpenUploads,
   })
@@ -105,11 +117,13 @@ export function openHubModels(options: HubModelsOptions): HubModels {
     async sweep() {
       if (clock.isTrusted()) await uploads.removeIdle(clock.nowUs() - uploadExpiryS * 1_000_000, () => false)
       await keepNewest({ models: state.models, log }, config.retention.modelsKept)
+      await sweepPieces(pieces, state.uploads, clock.nowUs() / 1000)
       const { removed, held } = await sweepBlobs(register)
       if (removed > 0) log.info({ removed }, 'bytes of models that no row names removed')
       if (held > 0)
         log.warn({ held }, 'bytes that no model names stay: they are too many for the rest of cut-off calls')
     },
+    tidy: shared.tidy,
     close: () => uploads.settle(),
   }
 }

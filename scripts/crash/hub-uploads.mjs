@@ -1,0 +1,142 @@
+import '../test/load-typescript.mjs'
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readyOf } from '../bench/gateway.mjs'
+import { createOwner } from '../owner.mjs'
+import { createRandom } from '../random.mjs'
+import { readFlags, report } from './flags.mjs'
+
+/**
+ * Resumable uploads of a hub: the process that takes the bytes is killed at random instants, its directory is removed, and
+ * the upload goes on at another one, at the offset that it tells. No acknowledged offset may go back, and the model has
+ * to have its bytes.
+ */
+const { makeHub, startEngines } = await import('../../test/support/hub.ts')
+
+const flags = readFlags({ kills: 20, sizeBytes: 200_000_000, seed: 1 })
+const PROGRAM = path.resolve('dist/fieldgate.cjs')
+const STORE = '/api/v2/model_store'
+const DATA = { model_store_ddc: 'rain', model_kind: 'k', model_description: 'd', model_meta: {} }
+/** Bytes a second of the sender: an upload takes several kills. */
+const BYTES_PER_S = 40_000_000
+const CHUNK_BYTES = 256 * 1024
+
+const random = createRandom(flags.seed)
+const owner = createOwner()
+const faults = []
+const counts = { models: 0, kills: 0 }
+try {
+  const place = await makeHub(owner, await startEngines(owner))
+  const key = JSON.parse(verb(place, 'verbs', 'hub', 'init'))
+  const headers = { apikey: key.apiKey, secret: key.secret, 'Tus-Resumable': '1.0.0' }
+  let started = 0
+  const start = async () => {
+    const dir = `process-${started++}`
+    const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', '0', ...words(place, dir)], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...process.env, FIELDGATE_LOG__LEVEL: 'error' },
+    })
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    owner.teardown(async () => {
+      child.kill('SIGKILL')
+      await ended
+    })
+    const { url } = await readyOf(child)
+    return { url, child, ended, dir: path.join(place.dir, dir) }
+  }
+  let [taker, other] = [await start(), await start()]
+  while (counts.kills < flags.kills) {
+    const bytes = randomBytes(flags.sizeBytes)
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    const at = await begin(taker.url, headers, { sizeBytes: bytes.length, sha256 })
+    let offset = 0
+    let modelId = null
+    while (modelId === null) {
+      const sending = send(`${taker.url}${at}`, headers, bytes, offset)
+      if (counts.kills < flags.kills) {
+        await sleep(200 + random() * 1500)
+        taker.child.kill('SIGKILL')
+        counts.kills++
+        await taker.ended
+        await sending
+        rmSync(taker.dir, { recursive: true, force: true })
+        ;[taker, other] = [other, await start()]
+      } else modelId = await sending
+      if (modelId !== null) break
+      const told = await offsetOf(`${taker.url}${at}`, headers)
+      if (told.offset < offset) faults.push(`found the offset ${told.offset}, expected at least ${offset}`)
+      offset = told.offset
+      modelId = told.modelId
+    }
+    counts.models++
+    const found = await digestAt(`${taker.url}${STORE}/models/${modelId}/file`, headers)
+    if (found !== sha256) faults.push(`found a model of the SHA-256 ${found}, expected ${sha256}`)
+  }
+} finally {
+  await owner.end()
+}
+report('hub-uploads', { seed: flags.seed, ...counts }, faults)
+
+function words(place, dir) {
+  return ['--json', '--config', place.config, '--data-dir', path.join(place.dir, dir)]
+}
+
+function verb(place, dir, ...argv) {
+  return execFileSync(process.execPath, [PROGRAM, ...argv, ...words(place, dir)], { encoding: 'utf8' })
+}
+
+async function begin(url, headers, { sizeBytes, sha256 }) {
+  const base64 = (text) => Buffer.from(text).toString('base64')
+  const metadata = `method ${base64('model_store.model.put')},data ${base64(JSON.stringify(DATA))},sha256 ${base64(sha256)}`
+  const response = await fetch(`${url}${STORE}/uploads`, {
+    method: 'POST',
+    headers: { ...headers, 'Upload-Length': `${sizeBytes}`, 'Upload-Metadata': metadata },
+  })
+  if (response.status !== 201) throw new Error(`found ${response.status} ${await response.text()}`)
+  return response.headers.get('location')
+}
+
+/** Sends the rest. @returns id of the model; null for a connection that broke */
+async function send(url, headers, bytes, offset) {
+  const body = async function* () {
+    for (let at = offset; at < bytes.length; at += CHUNK_BYTES) {
+      yield bytes.subarray(at, at + CHUNK_BYTES)
+      await sleep((CHUNK_BYTES / BYTES_PER_S) * 1000)
+    }
+  }
+  try {
+    const response = await fetch(url, {
+      method: 'PATCH',
+      headers: {
+        ...headers,
+        'Content-Type': 'application/offset+octet-stream',
+        'Upload-Offset': `${offset}`,
+      },
+      body: body(),
+      duplex: 'half',
+    })
+    await response.text()
+    return response.headers.get('x-model-id')
+  } catch {
+    return null // the process was killed: the offset tells what is there
+  }
+}
+
+/** Asks where to go on. A complete upload is registered by the question. */
+async function offsetOf(url, headers) {
+  const response = await fetch(url, { method: 'HEAD', headers })
+  if (!response.ok) throw new Error(`found ${response.status} for the offset`)
+  return {
+    offset: Number(response.headers.get('upload-offset')),
+    modelId: response.headers.get('x-model-id'),
+  }
+}
+
+async function digestAt(url, headers) {
+  const hash = createHash('sha256')
+  for await (const chunk of (await fetch(url, { headers })).body) hash.update(chunk)
+  return hash.digest('hex')
+}

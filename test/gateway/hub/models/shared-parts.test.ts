@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { createPartFiles } from '../../../../src/files/part-files.js'
+import type { UploadPieces } from '../../../../src/files/s3/upload-pieces.js'
+import { sharedParts } from '../../../../src/gateway/hub/models/shared-parts.js'
+import { sweepPieces } from '../../../../src/gateway/hub/models/sweep-pieces.js'
+import type { UploadRecord, UploadRows } from '../../../../src/storage/models/uploads.js'
+import type { UploadPieceRows } from '../../../../src/storage/postgres/models/upload-pieces.js'
+
+const NOW_MS = 1_800_000_000_000
+const DAY_MS = 86_400_000
+
+/** Files of a process whose object store is away. */
+function setUp(t: Test, known: Record<string, Partial<UploadRecord>>) {
+  const parts = createPartFiles(t.testdir())
+  const warned: string[] = []
+  const removed: string[] = []
+  const uploads = {
+    find: async (id: string) => known[id] as UploadRecord | undefined,
+    remove: async (id: string) => void removed.push(id),
+  } as UploadRows
+  const pieces = {
+    async remove() {
+      throw new Error('the store is away')
+    },
+  } as unknown as UploadPieces
+  const rows = {
+    list: async () => [{ startBytes: 0, sizeBytes: 1, sha256: 'x' }],
+    clear: async () => true,
+  } as unknown as UploadPieceRows
+  const log = { warn: ((_fields: unknown, message: string) => warned.push(message)) as never }
+  const write = async (id: string) => {
+    const writer = await parts.openAt(id, 0)
+    await writer?.write([Buffer.from('bytes')])
+    await writer?.close()
+  }
+  return { ...sharedParts({ parts, uploads, pieces, rows, log }), local: parts, warned, removed, write }
+}
+
+t.test('shared parts: an upload ends while the object store is away', async (t) => {
+  const { parts, uploads, local, warned, removed, write } = setUp(t, {})
+  await write('a')
+  await parts.remove('a')
+  t.equal(existsSync(local.pathOf('a')), false)
+  await uploads.remove('a')
+  t.same(removed, ['a'])
+  t.same(warned, Array(2).fill('pieces of an upload stay in the object store until a sweep'))
+})
+
+t.test('shared parts: files of uploads that ended elsewhere go, others stay', async (t) => {
+  const { tidy, local, write } = setUp(t, { open: { modelId: null }, ended: { modelId: 'model' } })
+  for (const id of ['open', 'ended', 'gone']) await write(id)
+  await tidy()
+  t.same(await local.list(), ['open'])
+})
+
+t.test('sweep of pieces: those of uploads that ended a day ago', async (t) => {
+  const removed: string[] = []
+  const at = { 'old unknown': 2, 'old open': 2, 'old ended': 2, 'young unknown': 0.5, 'young ended': 0.5 }
+  const pieces: UploadPieces = {
+    async *list() {
+      for (const [uploadId, days] of Object.entries(at)) yield { uploadId, putAtMs: NOW_MS - days * DAY_MS }
+    },
+    remove: async (uploadId) => void removed.push(uploadId),
+    put: async () => 'never',
+    read: async () => undefined,
+  }
+  const find = async (id: string) =>
+    (id.endsWith('unknown') ? undefined : { modelId: id.endsWith('ended') ? 'model' : null }) as
+      | UploadRecord
+      | undefined
+  t.equal(await sweepPieces(pieces, { find }, NOW_MS), 2)
+  t.same(removed, ['old unknown', 'old ended'])
+})
