@@ -1,6 +1,6 @@
 import { staleEpoch } from '../../exchange/feed-errors.js'
 import type { SenderState } from '../../exchange/feeds.js'
-import type { Rows } from '../connection/database.js'
+import type { Attempt, Rows } from '../connection/database.js'
 import { literalOf } from '../connection/literal.js'
 
 /** Row of a feed of another node. */
@@ -17,22 +17,13 @@ export function cursorsOf(rows: Rows, sender: string): Promise<CursorRow[]> {
   return rows.all<CursorRow>(`${SELECT} WHERE sender = $1 ORDER BY feed`, sender)
 }
 
-const LOCKED = 'ORDER BY sender, feed FOR UPDATE'
-const LOCK_ALL = `${SELECT} AS c WHERE (sender, feed) IN (SELECT * FROM unnest($1::text[], $2::text[])) ${LOCKED}`
-
-/** Finds feeds, which stay as they are until the end of the transaction. @returns by `feedKey` */
-export async function lockCursors(
-  rows: Rows,
-  feeds: readonly Pick<SenderState, 'sender' | 'feed'>[],
-): Promise<Map<string, CursorRow>> {
-  const [senders, ids] = [feeds.map(({ sender }) => sender), feeds.map(({ feed }) => feed)]
-  return byKey(await rows.all<CursorRow>(LOCK_ALL, senders, ids))
-}
-
-/** Returns the statement of `lockCursors` without parameters, for `WriteOptions.second`. Its rows are `CursorRow`s. */
+/**
+ * Returns the statement that finds feeds, which stay as they are until the end of the transaction, for
+ * `WriteOptions.second`. Its rows are `CursorRow`s.
+ */
 export function lockCursorsSql(feeds: readonly Pick<SenderState, 'sender' | 'feed'>[]): string {
   const pairs = feeds.map(({ sender, feed }) => `(${literalOf(sender)}, ${literalOf(feed)})`)
-  return `${SELECT} AS c WHERE (sender, feed) IN (VALUES ${pairs.join(', ')}) ${LOCKED}`
+  return `${SELECT} AS c WHERE (sender, feed) IN (VALUES ${pairs.join(', ')}) ORDER BY sender, feed FOR UPDATE`
 }
 
 /** Returns the statement that moves cursors, without parameters, for `Attempt.endWith`. */
@@ -44,8 +35,12 @@ export function moveCursorsSql(moved: readonly CursorRow[]): string {
     WHERE c.sender = m.sender AND c.feed = m.feed`
 }
 
-/** @returns by `feedKey` */
-export function byKey(found: readonly CursorRow[]): Map<string, CursorRow> {
+/** Returns the feeds that `lockCursorsSql` has found, by `feedKey`. */
+export function lockedCursors({ second }: Pick<Attempt, 'second'>): Map<string, CursorRow> {
+  return byKey(second as unknown as CursorRow[])
+}
+
+function byKey(found: readonly CursorRow[]): Map<string, CursorRow> {
   return new Map(found.map((row) => [feedKey(row), row]))
 }
 

@@ -7,7 +7,7 @@ import { type GroupOutcome, writeTogether } from '../connection/write-together.j
 import { beginCounting } from '../tables/row-digests.js'
 import type { TablesContext } from '../tables/store.js'
 import { lockSql } from '../tables/table-state.js'
-import { type CursorRow, feedKey, lockCursors, requireEpoch } from './cursors.js'
+import { type CursorRow, feedKey, lockCursorsSql, lockedCursors, requireEpoch } from './cursors.js'
 
 /** Most feeds of one transaction. */
 const MOST_FEEDS = 100
@@ -31,6 +31,7 @@ export function createOpening({ db, catalog }: Pick<TablesContext, 'db' | 'catal
     write: (_lane, openings) =>
       db.write((rows, attempt) => openGroup(rows, { catalog, openings, attempt }), {
         first: lockSql(openings[0]?.table ?? NO_TABLE),
+        second: lockCursorsSql(openings.map(({ state }) => state)),
       }),
   })
   return (state, table, { start, last = Number.POSITIVE_INFINITY }) =>
@@ -60,10 +61,7 @@ async function openGroup(
   if (found === undefined || found.dataName !== asked?.dataName)
     return openings.map(({ state }) => ({ fault: feedUnknown(state) }))
   if (attempt.first?.counted === null) await beginCounting(rows, found)
-  const cursors = await lockCursors(
-    rows,
-    openings.map(({ state }) => state),
-  )
+  const cursors = lockedCursors(attempt)
   const changed: CursorRow[] = []
   const outcomes = openings.map((opening): GroupOutcome<number> => {
     const known = cursors.get(feedKey(opening.state))

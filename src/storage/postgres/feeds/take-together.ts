@@ -9,7 +9,7 @@ import { currentTable } from '../tables/put-call.js'
 import { putSentTogether, type SentRows } from '../tables/sent-rows.js'
 import type { TablesContext } from '../tables/store.js'
 import { lockedState, lockSql, type TableState } from '../tables/table-state.js'
-import { byKey, type CursorRow, feedKey, lockCursorsSql, moveCursorsSql } from './cursors.js'
+import { type CursorRow, feedKey, lockCursorsSql, lockedCursors, moveCursorsSql } from './cursors.js'
 
 /** Most rows and batches of one transaction. */
 const GROUP_ROWS = 2000
@@ -153,8 +153,7 @@ async function takeGroup(
   return await context.db.write(
     async (rows, attempt) => {
       const before = attempt.isRepeat ? outcomes : []
-      const cursors = byKey(attempt.second as unknown as CursorRow[]) // of `lockCursorsSql`
-      const storing = { table, group, before, cursors, state: begun(table, attempt) }
+      const storing = { table, group, before, cursors: lockedCursors(attempt), state: begun(table, attempt) }
       const stored = await storeGroup(rows, context, storing)
       if (stored.moved.length > 0) attempt.endWith(moveCursorsSql(stored.moved))
       outcomes = stored.outcomes
