@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs'
-import type { S3Client } from './client.js'
 import { createS3Store, listFolders, type S3StoreOptions } from './store.js'
 
 /**
@@ -23,13 +22,14 @@ export interface UploadPieces {
   read(uploadId: string, sha256: string): Promise<AsyncIterable<Uint8Array> | undefined>
   /** Removes the pieces of an upload. */
   remove(uploadId: string): Promise<void>
-  /** Lists the uploads that have pieces, with the time of the last one by the clock of the store, ms. */
-  list(): AsyncIterable<{ uploadId: string; putAtMs: number }>
+  /** Lists the uploads that have pieces. */
+  list(): AsyncIterable<string>
+  /** Returns the time at which the last piece of an upload was put, by the clock of the store, ms. */
+  lastPutMs(uploadId: string): Promise<number>
 }
 
 /** @param options `prefix` begins the key of every piece */
 export function createUploadPieces(options: S3StoreOptions): UploadPieces {
-  const client: S3Client = options.client
   const storeOf = (uploadId: string) => createS3Store({ ...options, prefix: `${options.prefix}${uploadId}/` })
   return {
     async put(uploadId, file, { start, end }) {
@@ -47,12 +47,11 @@ export function createUploadPieces(options: S3StoreOptions): UploadPieces {
       const store = storeOf(uploadId)
       for await (const sha256 of store.list()) await store.remove(sha256)
     },
-    async *list() {
-      for await (const uploadId of listFolders(client, options.prefix)) {
-        let putAtMs = 0
-        for await (const piece of storeOf(uploadId).listAged()) putAtMs = Math.max(putAtMs, piece.putAtMs)
-        yield { uploadId, putAtMs }
-      }
+    list: () => listFolders(options.client, options.prefix),
+    async lastPutMs(uploadId) {
+      let lastMs = 0
+      for await (const { putAtMs } of storeOf(uploadId).listAged()) lastMs = Math.max(lastMs, putAtMs)
+      return lastMs
     },
   }
 }

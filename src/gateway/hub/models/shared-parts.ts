@@ -22,7 +22,7 @@ interface SharedPartsDeps {
 interface SharedParts {
   readonly parts: PartFiles
   readonly uploads: UploadRows
-  /** Removes files of uploads that ended, or went on, at another process. */
+  /** Removes files of uploads that ended at another process. */
   tidy(): Promise<void>
 }
 

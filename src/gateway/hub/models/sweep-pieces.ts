@@ -16,10 +16,11 @@ export async function sweepPieces(
   nowMs: number,
 ): Promise<number> {
   let removed = 0
-  for await (const { uploadId, putAtMs } of pieces.list()) {
-    if (putAtMs > nowMs - SAFE_AGE_MS) continue
+  for await (const uploadId of pieces.list()) {
     const upload = await uploads.find(uploadId)
+    // the rows are asked first: mostly uploads go on, and each look at a folder is a request to the store
     if (upload !== undefined && upload.modelId === null) continue
+    if ((await pieces.lastPutMs(uploadId)) > nowMs - SAFE_AGE_MS) continue
     await pieces.remove(uploadId)
     removed++
   }

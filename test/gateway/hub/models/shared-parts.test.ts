@@ -59,8 +59,9 @@ t.test('sweep of pieces: those of uploads that ended a day ago', async (t) => {
   const at = { 'old unknown': 2, 'old open': 2, 'old ended': 2, 'young unknown': 0.5, 'young ended': 0.5 }
   const pieces: UploadPieces = {
     async *list() {
-      for (const [uploadId, days] of Object.entries(at)) yield { uploadId, putAtMs: NOW_MS - days * DAY_MS }
+      yield* Object.keys(at)
     },
+    lastPutMs: async (uploadId) => NOW_MS - at[uploadId as keyof typeof at] * DAY_MS,
     remove: async (uploadId) => void removed.push(uploadId),
     put: async () => 'never',
     read: async () => undefined,
