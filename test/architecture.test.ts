@@ -3,7 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 
 /** The only files at the top of `src/`. All but `main` may be imported by every room. */
-const TOP = ['main', 'errors', 'kept', 'datetime', 'log', 'assets']
+const TOP = ['main', 'errors', 'kept', 'owner-queue', 'datetime', 'log', 'assets']
 /**
  * Rooms that every room may import, as the files at the top: each reads settings, refuses values with a message, or
  * handles JSON. They import the files at the top, and those named before them.

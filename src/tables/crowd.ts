@@ -1,6 +1,6 @@
 import { AppError } from '../errors.js'
+import { createOwnerQueue } from '../owner-queue.js'
 import type { PutResult, TableStore } from '../storage/tables.js'
-import { createOwnerQueue } from '../storage/work/owner-queue.js'
 import { createPause } from '../storage/work/pause.js'
 import type { WorkerClient } from '../worker/client.js'
 import { fromWire } from '../worker/wire-error.js'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { createOwnerTurns } from './owner-turns.js'
+import { createOwnerQueue } from '../../owner-queue.js'
 
 /** Line of requests of other gateways that have arrived whole and are not answered yet. */
 export interface Line {
@@ -44,7 +44,7 @@ export function lineOf({ method, url = '', headers }: IncomingMessage): keyof ty
  * @param most requests that are answered at the same time
  */
 export function createLine(most = MOST_AT_ONCE): Line {
-  const waiting = createOwnerTurns()
+  const waiting = createOwnerQueue<() => void>()
   let running = 0
   const serve = () => {
     while (running < most) {

@@ -1,4 +1,4 @@
-import { createOwnerTurns } from './owner-turns.js'
+import { createOwnerQueue } from '../../owner-queue.js'
 
 /** Turns of requests that wait to be answered. */
 export interface RequestTurns {
@@ -24,7 +24,7 @@ const ACCEPTING_SLICE_MS = 0.5
  * @param nowMs clock
  */
 export function createRequestTurns(nowMs = () => performance.now()): RequestTurns {
-  const waiting = createOwnerTurns()
+  const waiting = createOwnerQueue<() => void>()
   let usedMs = 0
   let isAccepting = false
   let isScheduled = false
@@ -42,7 +42,7 @@ export function createRequestTurns(nowMs = () => performance.now()): RequestTurn
     usedMs = 0
     const sliceMs = isAccepting ? ACCEPTING_SLICE_MS : SLICE_MS
     isAccepting = false
-    if (!waiting.isEmpty()) schedule()
+    if (waiting.size() > 0) schedule()
     while (usedMs < sliceMs) {
       const work = waiting.take()
       if (work === undefined) return
@@ -56,7 +56,7 @@ export function createRequestTurns(nowMs = () => performance.now()): RequestTurn
   return {
     run(owner, work) {
       schedule() // also where the work begins at once: the time that it used counts in this turn alone
-      if (waiting.isEmpty() && usedMs < SLICE_MS) return begin(work)
+      if (waiting.size() === 0 && usedMs < SLICE_MS) return begin(work)
       waiting.push(owner, work)
     },
     accepted() {

@@ -1,4 +1,4 @@
-import { createOwnerQueue } from './owner-queue.js'
+import { createOwnerQueue } from '../../owner-queue.js'
 
 /**
  * Serialises the writers of this process: one runs at a time, the others wait without blocking the event

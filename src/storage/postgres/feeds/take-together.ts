@@ -1,7 +1,7 @@
+import { createOwnerQueue, type OwnerQueue } from '../../../owner-queue.js'
 import { cursorMismatch, feedUnknown, isSameState } from '../../exchange/feed-errors.js'
 import type { ReceivedBatch, ReceivedRow } from '../../exchange/feeds.js'
 import type { LoaderTable } from '../../tables.js'
-import { createOwnerQueue, type OwnerQueue } from '../../work/owner-queue.js'
 import { createPause } from '../../work/pause.js'
 import type { Attempt, Rows } from '../connection/database.js'
 import { type GroupOutcome, type Settled, settleTogether } from '../connection/write-together.js'

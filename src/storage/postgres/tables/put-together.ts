@@ -1,7 +1,7 @@
 import { utcDayOf } from '../../../datetime.js'
 import { isAppError } from '../../../errors.js'
+import { createOwnerQueue, type OwnerQueue } from '../../../owner-queue.js'
 import type { Counters, LoaderTable, PutOptions } from '../../tables.js'
-import { createOwnerQueue, type OwnerQueue } from '../../work/owner-queue.js'
 import type { Rows } from '../connection/database.js'
 import type { NewRow } from './plan-rows.js'
 import { putAlone } from './put-alone.js'

@@ -1,4 +1,4 @@
-import { createOwnerQueue, type OwnerQueue } from '../../work/owner-queue.js'
+import { createOwnerQueue, type OwnerQueue } from '../../../owner-queue.js'
 import { createPause } from '../../work/pause.js'
 import type { WriteLock } from '../../work/write-lock.js'
 import { asyncTransaction, type Db, statement, translate } from '../connection/database.js'

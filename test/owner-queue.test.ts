@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { createOwnerQueue } from '../../../src/storage/work/owner-queue.js'
+import { createOwnerQueue } from '../src/owner-queue.js'
 
 t.test('owners have turns, and each owner its items in their order', (t) => {
   const queue = createOwnerQueue<string>()
