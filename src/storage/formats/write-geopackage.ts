@@ -287,7 +287,7 @@ const POINT_CODE = 1
 
 /**
  * Returns a function that makes GeoPackageBinary: a header with the envelope, then the stored WKB. It extends
- * `found`. Bytes of its result are valid until the next call.
+ * `found`. Bytes of its result are valid until the next call. A point has no envelope, which would say its place twice more.
  */
 function createGeometryBlobs(srid: number, found: Found): ValueWriter {
   let blob = Buffer.alloc(0)
@@ -296,19 +296,20 @@ function createGeometryBlobs(srid: number, found: Found): ValueWriter {
     const view = new DataView(wkb.buffer, wkb.byteOffset, wkb.byteLength)
     const code = view.getUint32(1, true)
     const box = boxOf(view, code)
-    const headBytes = HEAD_BYTES + (box === undefined ? 0 : ENVELOPE_BYTES)
+    const hasEnvelope = box !== undefined && code % 1000 !== POINT_CODE
+    const headBytes = HEAD_BYTES + (hasEnvelope ? ENVELOPE_BYTES : 0)
     if (blob.length !== headBytes + wkb.length) blob = Buffer.alloc(headBytes + wkb.length)
     blob.write('GP', 0, 'latin1')
-    // flags: little endian; an xy envelope, or no envelope and the flag of an empty geometry
-    blob[3] = box === undefined ? 0b1_0001 : 0b0_0011
+    // flags: little endian; an xy envelope or none; the flag of an empty geometry
+    blob[3] = box === undefined ? 0b1_0001 : hasEnvelope ? 0b0_0011 : 0b0_0001
     blob.writeInt32LE(srid, 4)
-    if (box !== undefined) {
+    if (box !== undefined) found.extent = joined(found.extent, box)
+    if (hasEnvelope) {
       const [west, south, east, north] = box
       blob.writeDoubleLE(west, 8)
       blob.writeDoubleLE(east, 16)
       blob.writeDoubleLE(south, 24)
       blob.writeDoubleLE(north, 32)
-      found.extent = joined(found.extent, box)
     }
     blob.set(wkb, headBytes)
     found.hasHeights ||= code > 1000
