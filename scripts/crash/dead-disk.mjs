@@ -1,22 +1,26 @@
+import '../test/load-typescript.mjs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LOADER, MAPS, MODELS } from '../api-paths.mjs'
+import { createOwner } from '../owner.mjs'
 import { makeDisk, run, withoutDisks } from './disks.mjs'
 import { readFlags, report } from './flags.mjs'
 import { put } from './models.mjs'
 import { ownMounts } from './mounts.mjs'
-import { createNode, makeWorkspace } from './node.mjs'
+import { createHubNode, createNode, initHub, makeWorkspace } from './node.mjs'
 
 /**
  * Dead disk: the file system under the data directory is shut down while calls run, so that each read and write
  * of it fails from then on, as with a card that has died. The gateway must go on answering: 503 and
  * STORAGE_FAILED for what needs the disk, /healthz 200, /readyz 503 with the reason, /metrics 200, few lines in
- * the log; it must end on SIGTERM. When the disk is back, everything that was acknowledged is there. Needs root
- * and xfsprogs.
+ * the log; it must end on SIGTERM. When the disk is back, everything that was acknowledged is there. With `--hub 1`
+ * it is a process of a hub: its rows and models are elsewhere, so calls that need no file go on, and another process
+ * has everything. Needs root and xfsprogs.
  */
 ownMounts()
-const flags = readFlags({ megabytes: 600, seconds: 8, callers: 4 })
-const missing = withoutDisks()
+const flags = readFlags({ megabytes: 600, seconds: 8, callers: 4, hub: 0 })
+const isHub = flags.hub === 1
+const missing = withoutDisks() ?? (isHub ? await withoutHub() : null)
 if (missing !== null) {
   console.log(JSON.stringify({ test: 'dead-disk', skipped: missing }))
   process.exit(0)
@@ -34,21 +38,24 @@ const expect = (isSo, what) => {
 }
 const answers = {}
 const acknowledged = []
+const putIds = []
+const model = { sizeBytes: 20_000, chunks: [Buffer.alloc(20_000, 7)] }
+const owner = createOwner()
 let isDead = false
 let isOver = false
 let node
 try {
-  node = await createNode(workspace, 'node', {}, path.join(disk.dir, 'data'))
+  const dataDir = path.join(disk.dir, 'data')
+  node = isHub ? await makeHubNode(dataDir) : await createNode(workspace, 'node', {}, dataDir)
   await node.start()
   await node.rpc(LOADER, 'loaderwebapi.register_loader', {
     data_name: 'dead',
     record_def: { number: { udt_name: 'int8' }, text: { udt_name: 'text' } },
     unique_columns: ['number'],
   })
-  const model = { sizeBytes: 20_000, chunks: [Buffer.alloc(20_000, 7)] }
   await put(node, model)
   run('sync')
-  const running = [...Array(flags.callers).keys()].map((caller) => callOn(caller, model))
+  const running = [...Array(flags.callers).keys()].map(callOn)
   await sleep(2000)
   run('xfs_io', '-x', '-c', 'shutdown', disk.dir)
   isDead = true
@@ -61,15 +68,16 @@ try {
   await Promise.all(running)
   for (const [call, counts] of Object.entries(answers))
     for (const [answer, count] of Object.entries(counts))
-      expect(MEANT.has(answer), `${call}: ${count} times ${answer}`)
-  const { ok: written = 0, ...refused } = answers.add ?? {}
+      expect(isMeant(call, answer), `${call}: ${count} times ${answer}`)
+  const { ok: written = 0, ...refused } = answers[isHub ? 'put' : 'add'] ?? {}
   expect(written === 0 && Object.keys(refused).length > 0, 'writes went on: the disk was not dead')
   const endMs = performance.now()
   await Promise.race([node.kill('SIGTERM'), sleep(60_000)])
   expect(performance.now() - endMs < 59_000, 'SIGTERM did not end it within a minute')
   await node.kill('SIGKILL')
   disk.unmount()
-  disk.mount()
+  if (isHub) node = await node.other()
+  else disk.mount()
   await node.start()
   const { features } = await node.rpc(MAPS, 'mapserv.eventdata', {
     type: 'Feature',
@@ -79,15 +87,55 @@ try {
   const there = new Set(features.map(({ properties }) => Number(properties.number)))
   const lost = acknowledged.filter((number) => !there.has(number))
   expect(lost.length === 0, `lost rows: ${lost.slice(0, 10).join(', ')}`)
+  if (isHub) await expectModels()
   report('dead-disk', { acknowledged: acknowledged.length, answers, lines }, faults)
 } finally {
   isOver = true
   await node?.kill('SIGKILL')
   disk.unmount()
+  await owner.end()
+}
+
+/** Rows of a hub need no disk of its process. */
+function isMeant(call, answer) {
+  return isHub && call !== 'put' ? answer === 'ok' : MEANT.has(answer)
+}
+
+async function withoutHub() {
+  const { noHub } = await import('../../test/support/hub.ts')
+  return noHub() || null
+}
+
+/** Makes a process of a hub with its files on the disk; `other()` makes one with another disk. */
+async function makeHubNode(dataDir) {
+  const { makeHub, startEngines } = await import('../../test/support/hub.ts')
+  const place = await makeHub(owner, await startEngines(owner))
+  const headers = initHub(workspace, place)
+  const other = () =>
+    createHubNode(workspace, place, { name: 'other', headers, dataDir: path.join(place.dir, 'other') })
+  return Object.assign(await createHubNode(workspace, place, { name: 'node', headers, dataDir }), { other })
+}
+
+/** Each model that was acknowledged has its bytes at the other process. */
+async function expectModels() {
+  const all = await node.rpc(MODELS, 'model_store.model.get_info', { model_store_ddc: 'load' })
+  const ids = new Set(all.map(({ model_id }) => model_id))
+  const lost = putIds.filter((id) => !ids.has(id))
+  expect(putIds.length > 0 && lost.length === 0, `of ${putIds.length} models ${lost.length} are lost`)
+  for (const id of putIds) {
+    const response = await fetch(`${node.url}/api/v2/model_store/models/${id}/file`, {
+      headers: node.headers,
+    })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    expect(
+      bytes.equals(Buffer.concat(model.chunks)),
+      `model ${id}: ${response.status}, ${bytes.length} bytes`,
+    )
+  }
 }
 
 /** Calls methods of all kinds until the end, and counts their answers after the death of the disk. */
-async function callOn(caller, model) {
+async function callOn(caller) {
   const calls = {
     add: async (number) => {
       const record = { type: 'Feature', geometry: null, properties: { number, text: 'x'.repeat(200) } }
@@ -101,7 +149,9 @@ async function callOn(caller, model) {
         properties: { table: 'dead', columns: ['text'], conds: { '>': ['number', 0] } },
       }),
     find: () => node.rpc(MODELS, 'model_store.model.get_info', { model_store_ddc: 'load' }),
-    put: () => put(node, model),
+    put: async () => {
+      putIds.push((await put(node, model)).model_id)
+    },
   }
   for (let turn = 0; !isOver; turn++) {
     for (const [name, call] of Object.entries(calls)) {

@@ -69,6 +69,29 @@ export async function createNode(workspace, name, env = {}, dataDir = path.join(
   return node
 }
 
+/**
+ * A process of a hub over engines that run, with one data directory and one port.
+ *
+ * @param place of `makeHub`
+ */
+export async function createHubNode(workspace, { config }, { name, dataDir, headers }) {
+  const port = await freePort()
+  const node = { name, port, dataDir, headers, log: '', url: `http://127.0.0.1:${port}` }
+  node.start = () => startNode(workspace, node, { argv: ['--config', config] })
+  node.kill = (signal = 'SIGKILL') => killNode(node, signal)
+  node.freeze = () => freezeNode(node)
+  node.thaw = () => node.child.kill('SIGCONT')
+  node.rpc = (apiPath, method, params) => rpc(node, apiPath, method, params)
+  return node
+}
+
+/** Runs `hub init`. @returns headers of its first key */
+export function initHub(workspace, { config, dir }) {
+  const words = ['hub', 'init', '--json', '--config', config, '--data-dir', path.join(dir, 'verbs')]
+  const { apiKey: apikey, secret } = JSON.parse(runVerb(workspace, words))
+  return { apikey, secret }
+}
+
 export async function freePort() {
   const server = createServer()
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -84,7 +107,7 @@ export async function freePort() {
  * @param options.argv more words of the verb `serve`
  * @returns milliseconds until it answers
  */
-export async function startNode(workspace, node, { env = {}, argv = [] }) {
+async function startNode(workspace, node, { env = {}, argv = [] }) {
   const startMs = performance.now()
   const args = [
     ...NODE_FLAGS,
@@ -129,7 +152,7 @@ export async function startNode(workspace, node, { env = {}, argv = [] }) {
   return performance.now() - startMs
 }
 
-export async function killNode(node, signal) {
+async function killNode(node, signal) {
   node.child?.kill(signal)
   await node.exited
 }
@@ -138,7 +161,7 @@ export async function killNode(node, signal) {
  * Stops the process; when this comes back, no thread of it runs any more (one that waits for the disk stops
  * after).
  */
-export async function freezeNode({ child }) {
+async function freezeNode({ child }) {
   child.kill('SIGSTOP')
   const tasks = `/proc/${child.pid}/task`
   for (;;) {

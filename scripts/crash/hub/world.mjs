@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { FLEET, LOADER, MODELS } from '../../api-paths.mjs'
 import { createOwner } from '../../owner.mjs'
-import { createNode, FAST, freePort, freezeNode, killNode, runVerb, startNode } from '../node.mjs'
+import { createHubNode, createNode, FAST, initHub, runVerb } from '../node.mjs'
 import { callHub, definitionOf } from './load.mjs'
 import { noObjects, startObjects } from './objects.mjs'
 import { noPostgres, startPair } from './pair.mjs'
@@ -39,17 +39,15 @@ export async function startWorld(workspace, { isSync, stores, isPatroni }) {
     const objects = await startObjects(owner, stores)
     const place = await prepareHub(owner, { pair, objects })
     await pair.waitForStandby()
-    const { apiKey, secret } = JSON.parse(
-      runVerb(workspace, ['hub', 'init', '--json', '--config', place.config, '--data-dir', place.verbsDir]),
-    )
+    const headers = initHub(workspace, place)
     const processes = []
     for (const name of ['one', 'two'])
-      processes.push(await startProcess(owner, workspace, { ...place, name }))
+      processes.push(await startProcess(owner, workspace, { place, name, headers }))
     const url = await startHaproxy(
       owner,
       processes.map(({ url }) => url),
     )
-    const hub = { url, headers: { apikey: apiKey, secret } }
+    const hub = { url, headers }
     await untilReady(hub)
     return { pair, objects, processes, hub, end: owner.end }
   } catch (error) {
@@ -66,16 +64,11 @@ async function prepareHub(owner, { pair, objects }) {
   settings.hub.database = { hosts, name: database, user: ROLE, tls: 'off' }
   settings.server = { trustedProxies: ['127.0.0.1'] }
   writeFileSync(place.config, JSON.stringify(settings))
-  return { ...place, verbsDir: path.join(place.dir, 'verbs') }
+  return place
 }
 
-async function startProcess(owner, workspace, { dir, config, name }) {
-  const port = await freePort()
-  const node = { name, port, dataDir: path.join(dir, name), log: '', url: `http://127.0.0.1:${port}` }
-  node.start = () => startNode(workspace, node, { argv: ['--config', config] })
-  node.kill = (signal = 'SIGKILL') => killNode(node, signal)
-  node.freeze = () => freezeNode(node)
-  node.thaw = () => node.child.kill('SIGCONT')
+async function startProcess(owner, workspace, { place, name, headers }) {
+  const node = await createHubNode(workspace, place, { name, headers, dataDir: path.join(place.dir, name) })
   owner.teardown(() => node.kill())
   await node.start()
   return node

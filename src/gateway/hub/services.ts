@@ -4,6 +4,7 @@ import type { AuthStores } from '../../auth/authenticate.js'
 import { parseOffset } from '../../datetime.js'
 import { messageOf } from '../../errors.js'
 import { createDiskSpace, type DiskSpace } from '../../files/disk-space.js'
+import { probeWrite } from '../../files/write-probe.js'
 import { sweepFiles } from '../../fleet/hub/files.js'
 import type { PartState } from '../../http/health-routes.js'
 import type { SharedAllowances } from '../../http/rate-limit.js'
@@ -154,6 +155,7 @@ function openParts(options: PartsOptions): HubServices {
       reserveBytes: config.limits.diskReserveBytes,
       probeDatabase: state.probeWrite,
       probeObjects: async () => void (await bucketOwner(objects)),
+      probeFile: () => probeWrite(layout.tempDir),
       writeFault: housekeeping.fault,
       isClockTrusted: () => state.clock.isTrusted(),
       searcher: search.searcher,

@@ -1,5 +1,8 @@
+import { renameSync } from 'node:fs'
+import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
+import { layoutOf } from '../../../src/files/layout.js'
 import { API_PATHS } from '../../../src/gateway/apis.js'
 import { REFUSED_ROUTES } from '../../../src/gateway/hub/routes.js'
 import { hubCall, hubCli, makeHub, noHub, serveHub, startEngines } from '../../support/hub.js'
@@ -33,11 +36,11 @@ t.test('hub: starts without its database, answers 503, and serves once it is bac
   t.match(await untilStatus(`${hub.url}/readyz`, 200), /"database"/)
   t.equal((await hubCall(hub, admin, API_PATHS.session, 'session.list_sessions')).status, 200)
 
-  for (const { path } of REFUSED_ROUTES) {
-    const at = `${hub.url}${path.replace('*', 'x').replaceAll(/:\w+/g, 'x')}`
-    t.equal((await fetch(at)).status, 401, `${path} without a key`)
+  for (const route of REFUSED_ROUTES) {
+    const at = `${hub.url}${route.path.replace('*', 'x').replaceAll(/:\w+/g, 'x')}`
+    t.equal((await fetch(at)).status, 401, `${route.path} without a key`)
     const body = await (await fetch(at, { headers: admin })).text()
-    t.match(body, /NOT_ON_HUB/, path)
+    t.match(body, /NOT_ON_HUB/, route.path)
   }
 
   await postgres.kill()
@@ -46,5 +49,13 @@ t.test('hub: starts without its database, answers 503, and serves once it is bac
   t.match(away, { status: 503, body: { error: { data: { name: 'DATABASE_UNAVAILABLE' } } } })
   t.ok(Number(away.headers.get('retry-after')) > 0)
   await postgres.start()
+  await untilStatus(`${hub.url}/readyz`, 200)
+
+  // the files of the process, whose rows are elsewhere
+  const { tempDir } = layoutOf(path.join(place.dir, 'one'))
+  renameSync(tempDir, `${tempDir}.away`)
+  t.match(await untilStatus(`${hub.url}/readyz`, 503), /"disk","isReady":false,"reason":"the disk cannot be/)
+  t.equal((await hubCall(hub, admin, API_PATHS.session, 'session.list_sessions')).status, 200, 'rows go on')
+  renameSync(`${tempDir}.away`, tempDir)
   await untilStatus(`${hub.url}/readyz`, 200)
 })

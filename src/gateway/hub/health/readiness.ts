@@ -10,6 +10,8 @@ interface HubReadinessDeps {
   probeDatabase(): Promise<void>
   /** asks the object store for an object */
   probeObjects(): Promise<void>
+  /** writes a file to the disk of this process */
+  probeFile(): Promise<void>
   /** reason why the last round of housekeeping failed; null when it did not */
   writeFault(): string | null
   readonly disk: Pick<DiskSpace, 'freeBytes'>
@@ -30,16 +32,17 @@ const ANSWER_MS = 3000
 /**
  * Makes the check of a hub process for `/readyz`. Without the database it is not ready. Without the object store it is,
  * with a warning: every process has the same store, so that taking them out of service helps nobody, and most calls
- * need no bytes.
+ * need no bytes. Without its own disk it is not: uploads fail there, and succeed at the others.
  */
 export function createHubReadiness(deps: HubReadinessDeps): () => Promise<PartState[]> {
   const database = createProbe(deps, 'the database', deps.probeDatabase)
   const objects = createProbe(deps, 'the object store', deps.probeObjects)
+  const files = createProbe(deps, 'the disk', deps.probeFile)
   return async () => {
-    const [databaseFault, objectFault, freeBytes, isSearching] = await Promise.all([
+    const [databaseFault, objectFault, diskFault, isSearching] = await Promise.all([
       database(),
       objects(),
-      deps.disk.freeBytes(),
+      files().then(async (fault) => fault ?? (await spaceFault(deps))),
       deps.searcher.isAlive(ANSWER_MS),
     ])
     const faults = [databaseFault, deps.writeFault()].filter((fault) => fault !== null)
@@ -48,17 +51,18 @@ export function createHubReadiness(deps: HubReadinessDeps): () => Promise<PartSt
       objectFault === null
         ? partOf('objects', [])
         : { ...partOf('objects', []), isWarning: true, reason: objectFault },
-      partOf(
-        'disk',
-        freeBytes < deps.reserveBytes
-          ? [`${freeBytes} bytes are free, expected ${deps.reserveBytes} (limits.diskReserveBytes)`]
-          : [],
-      ),
+      partOf('disk', diskFault === null ? [] : [diskFault]),
       partOf('search', isSearching ? [] : [`the search thread did not answer within ${ANSWER_MS} ms`]),
       partOf('maps', deps.mapFaults()),
       clockPart(deps.isClockTrusted()),
     ]
   }
+}
+
+async function spaceFault({ disk, reserveBytes }: HubReadinessDeps): Promise<string | null> {
+  const freeBytes = await disk.freeBytes()
+  if (freeBytes >= reserveBytes) return null
+  return `${freeBytes} bytes are free, expected ${reserveBytes} (limits.diskReserveBytes)`
 }
 
 /** Makes a probe that keeps its outcome for a while, and is shared by those who ask meanwhile. */
