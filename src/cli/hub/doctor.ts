@@ -14,7 +14,7 @@ export function addHubDoctor(hub: Command, io: CliIo, deps: CliDeps): void {
   hub
     .command('doctor')
     .description(
-      'checks database, standby, clock, bucket and the maps of --data-dir, that all models, citations, files of profiles and files of rows have their bytes, and names objects that no row names; exit code 0 ok, 1 warning, 2 error',
+      'checks database, standby, clock, bucket and the maps of --data-dir, that all models, citations, files of profiles, files of rows and uploads on their way have their bytes, and names objects that no row names; exit code 0 ok, 1 warning, 2 error',
     )
     .option('--sizes', 'compares sizes alone, and reads no bytes')
     .action(async (_options, command: Command) => {

@@ -4,11 +4,18 @@ import { mkdir, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '../../errors.js'
-import { type BlobFacts, type BlobStore, type ByteRange, requireDigest, writeSpooled } from '../blob-store.js'
+import {
+  type BlobFacts,
+  type BlobStore,
+  type ByteRange,
+  digestOf,
+  requireDigest,
+  writeSpooled,
+} from '../blob-store.js'
 import { bodyOf, type S3Client } from './client.js'
 import { connectionFault, objectFault } from './faults.js'
 import { createLocalCopies } from './local-copies.js'
-import { unescapeXml, uploadFile } from './upload.js'
+import { readRange, unescapeXml, uploadFile } from './upload.js'
 
 export interface S3StoreOptions {
   readonly client: S3Client
@@ -26,6 +33,8 @@ export interface S3StoreOptions {
 export interface S3Store extends BlobStore {
   /** Returns an address under which anybody can read bytes for a time; the caller knows that they exist. */
   presign(sha256: string, lifeS: number): Promise<string>
+  /** Puts a part of a file, which stays. @returns its digest. @throws AppError OBJECTS_UNAVAILABLE */
+  putRange(file: string, range: ByteRange): Promise<string>
   /** Lists all bytes with the time at which they were put last, by the clock of the store, ms. */
   listAged(): AsyncIterable<AgedObject>
   /** Lists and writes in the bucket. @throws AppError OBJECTS_UNAVAILABLE that says what was found */
@@ -53,9 +62,13 @@ export function createS3Store(options: S3StoreOptions): S3Store {
   const { client, prefix, tempDir } = options
   const keyOf = (sha256: string) => `${prefix}${requireDigest(sha256)}`
   const copies = createLocalCopies(path.join(tempDir, 'copies'), options.copyBytes)
-  const upload = async (file: string, facts: BlobFacts) => {
-    await uploadFile(client, keyOf(facts.sha256), { ...facts, path: file }, options.partBytes)
+  const upload = async (file: string, facts: BlobFacts, start = 0) => {
+    await uploadFile(client, keyOf(facts.sha256), { ...facts, path: file, start }, options.partBytes)
     await requireStored(client, keyOf(facts.sha256), facts.sizeBytes)
+  }
+  const move = async (file: string, facts: BlobFacts) => {
+    await upload(file, facts)
+    await unlink(file)
   }
   const open = async (sha256: string, range?: ByteRange) => {
     const stored = await sizeOf(client, keyOf(sha256))
@@ -72,24 +85,17 @@ export function createS3Store(options: S3StoreOptions): S3Store {
       await mkdir(tempDir, { recursive: true, mode: 0o700 })
       const temp = path.join(tempDir, `${randomUUID()}.blob`)
       const facts = await writeSpooled(temp, source)
-      return {
-        ...facts,
-        async keep() {
-          await upload(temp, facts)
-          await unlink(temp)
-        },
-        drop: () => unlink(temp),
-      }
+      return { ...facts, keep: () => move(temp, facts), drop: () => unlink(temp) }
     },
-    async stageFile(file, facts) {
-      return {
-        ...facts,
-        async keep() {
-          await upload(file, facts)
-          await unlink(file)
-        },
-        drop: async () => undefined,
-      }
+    stageFile: async (file, facts) => ({
+      ...facts,
+      keep: () => move(file, facts),
+      drop: async () => undefined,
+    }),
+    async putRange(file, range) {
+      const facts = await digestOf(readRange(file, range))
+      await upload(file, facts, range.start)
+      return facts.sha256
     },
     open,
     async stat(sha256) {
@@ -112,9 +118,7 @@ export function createS3Store(options: S3StoreOptions): S3Store {
       const copied = await client.text({ method: 'PUT', key: aside, headers })
       if (copied !== undefined) await remove(sha256)
     },
-    async *list() {
-      for await (const { sha256 } of listObjects(client, prefix)) yield sha256
-    },
+    list: () => listDigests(client, prefix),
     listAged: () => listObjects(client, prefix),
     async check() {
       const probe = `${prefix}probe`
@@ -209,6 +213,10 @@ async function* listObjects(client: S3Client, prefix: string): AsyncGenerator<Ag
       const sha256 = unescapeXml(key).slice(prefix.length)
       if (/^[0-9a-f]{64}$/.test(sha256)) yield { sha256, putAtMs: Date.parse(putAt) }
     }
+}
+
+async function* listDigests(client: S3Client, prefix: string): AsyncGenerator<string> {
+  for await (const { sha256 } of listObjects(client, prefix)) yield sha256
 }
 
 /** Returns the names of the folders below a prefix, without their slash. */

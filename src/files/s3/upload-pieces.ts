@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import type { BlobStore, ByteRange } from '../blob-store.js'
 import { createS3Store, listFolders, type S3StoreOptions } from './store.js'
 
 /**
@@ -9,17 +9,12 @@ export interface UploadPieces {
   /**
    * Puts a part of a file.
    *
-   * @param range bytes of the file, the end is not part of it
    * @returns digest, by which it is read
    * @throws AppError OBJECTS_UNAVAILABLE
    */
-  put(uploadId: string, file: string, range: { start: number; end: number }): Promise<string>
-  /**
-   * Reads a piece; undefined when it is gone.
-   *
-   * @throws AppError OBJECTS_UNAVAILABLE, STORAGE_DAMAGED for other bytes
-   */
-  read(uploadId: string, sha256: string): Promise<AsyncIterable<Uint8Array> | undefined>
+  put(uploadId: string, file: string, range: ByteRange): Promise<string>
+  /** Returns the pieces of an upload by digest, to be read. */
+  folder(uploadId: string): Pick<BlobStore, 'open' | 'stat'>
   /** Removes the pieces of an upload. */
   remove(uploadId: string): Promise<void>
   /** Lists the uploads that have pieces. */
@@ -32,17 +27,8 @@ export interface UploadPieces {
 export function createUploadPieces(options: S3StoreOptions): UploadPieces {
   const storeOf = (uploadId: string) => createS3Store({ ...options, prefix: `${options.prefix}${uploadId}/` })
   return {
-    async put(uploadId, file, { start, end }) {
-      const piece = await storeOf(uploadId).stage(createReadStream(file, { start, end: end - 1 }))
-      try {
-        await piece.keep()
-      } catch (error) {
-        await piece.drop()
-        throw error
-      }
-      return piece.sha256
-    },
-    read: (uploadId, sha256) => storeOf(uploadId).open(sha256),
+    put: (uploadId, file, range) => storeOf(uploadId).putRange(file, range),
+    folder: storeOf,
     async remove(uploadId) {
       const store = storeOf(uploadId)
       for await (const sha256 of store.list()) await store.remove(sha256)

@@ -1,36 +1,36 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import type { ByteRange } from '../blob-store.js'
 import type { Body, S3Client } from './client.js'
 import { bodyOf } from './client.js'
 import { objectFault } from './faults.js'
 
-/** A part of a file. */
-interface Part {
+/** Bytes of a file, or a stretch of them. */
+interface Source {
+  readonly path: string
+  /** where they begin in the file */
   readonly start: number
-  /** after its last byte */
-  readonly end: number
+  readonly sizeBytes: number
 }
 
 /**
  * Uploads a file, in parts where it is large. Parts are read from the file, so that none is held in memory, and any
  * can be sent again. The store compares each with its MD5.
  *
- * @param md5 hex, of the whole file
+ * @param file with the MD5 of its bytes, hex
  * @throws AppError OBJECTS_UNAVAILABLE; nothing is left behind then but what the store could not abort
  */
 export async function uploadFile(
   client: S3Client,
   key: string,
-  file: { readonly path: string; readonly sizeBytes: number; readonly md5: string },
+  file: Source & { readonly md5: string },
   partBytes: number,
 ): Promise<void> {
-  if (file.sizeBytes <= partBytes) {
+  const { path, start, sizeBytes } = file
+  if (sizeBytes <= partBytes) {
     const md5 = Buffer.from(file.md5, 'hex').toString('base64')
-    await finish(client, {
-      method: 'PUT',
-      key,
-      body: fileBody(file.path, { start: 0, end: file.sizeBytes }, md5),
-    })
+    const body = fileBody(path, { start, end: start + sizeBytes }, md5)
+    await finish(client, { method: 'PUT', key, body })
     return
   }
   const uploadId = textOf('UploadId', await client.text({ method: 'POST', key, query: { uploads: '' } }))
@@ -46,12 +46,13 @@ export async function uploadFile(
 async function uploadParts(
   client: S3Client,
   { key, uploadId }: { readonly key: string; readonly uploadId: string },
-  { path, sizeBytes }: { readonly path: string; readonly sizeBytes: number },
+  { path, start, sizeBytes }: Source,
   partBytes: number,
 ): Promise<void> {
   const tags: string[] = []
-  for (let start = 0; start < sizeBytes; start += partBytes) {
-    const part = { start, end: Math.min(sizeBytes, start + partBytes) }
+  const fileEnd = start + sizeBytes
+  for (let at = start; at < fileEnd; at += partBytes) {
+    const part = { start: at, end: Math.min(fileEnd, at + partBytes) }
     const query = { partNumber: String(tags.length + 1), uploadId }
     const body = fileBody(path, part, await md5Of(path, part))
     const answer = await client.send({ method: 'PUT', key, query, body })
@@ -84,22 +85,23 @@ async function finish(client: S3Client, request: Parameters<S3Client['send']>[0]
   answer?.resume()
 }
 
-function fileBody(path: string, { start, end }: Part, md5: string): Body {
-  return {
-    length: end - start,
-    md5,
-    // an empty range has no last byte
-    open: () => (end === start ? nothing() : createReadStream(path, { start, end: end - 1 })),
-  }
+function fileBody(path: string, range: ByteRange, md5: string): Body {
+  return { length: range.end - range.start, md5, open: () => readRange(path, range) }
+}
+
+/** Reads a part of a file. */
+export function readRange(path: string, { start, end }: ByteRange): AsyncIterable<Uint8Array> {
+  // an empty range has no last byte
+  return end === start ? nothing() : createReadStream(path, { start, end: end - 1 })
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {
   // no bytes
 }
 
-async function md5Of(path: string, { start, end }: Part): Promise<string> {
+async function md5Of(path: string, range: ByteRange): Promise<string> {
   const hash = createHash('md5')
-  for await (const chunk of createReadStream(path, { start, end: end - 1 })) hash.update(chunk as Buffer)
+  for await (const chunk of readRange(path, range)) hash.update(chunk)
   return hash.digest('base64')
 }
 

@@ -39,6 +39,24 @@ t.test('s3: Swift', { skip }, async (t) => {
     t.ok(Buffer.concat(await Array.fromAsync(part ?? [])).equals(bytes.subarray(range.start, range.end)))
   })
 
+  await t.test('a stretch of a file is put, in parts too, and the file stays', async (t) => {
+    const { store, tempDir } = storeIn(t, client)
+    const file = path.join(tempDir, 'upload')
+    const bytes = randomBytes(12 * MIB)
+    writeFileSync(file, bytes)
+    for (const range of [
+      { start: 0, end: 5 },
+      { start: 1000, end: 11 * MIB + 7 },
+      { start: 12 * MIB - 1, end: 12 * MIB },
+    ]) {
+      const sha256 = await store.putRange(file, range)
+      const expected = bytes.subarray(range.start, range.end)
+      t.equal(sha256, sha256Of(expected))
+      t.ok(Buffer.concat(await Array.fromAsync((await store.open(sha256)) ?? [])).equals(expected))
+    }
+    t.same(readdirSync(tempDir), ['upload'], 'without a copy')
+  })
+
   await t.test('objects are listed with the time at which they were put', async (t) => {
     const { store } = storeIn(t, client)
     const staged = await store.stage(chunksOf(Buffer.from('aged'), 10))

@@ -97,6 +97,7 @@ t.test('hub: models come in at one process and are read at another', { skip }, a
     t.equal(done.status, 200)
     t.equal(await download(one.url, done.headers.get('x-model-id') ?? ''), sha256Of(bytes))
     t.same(await folders(), [], 'its pieces are gone')
+    t.equal(await offsetOf(one.url, at), '50000', 'an answer that was lost can be asked for')
   })
 
   await t.test('a resumable upload survives the process that held it, and its disk', async (t) => {
@@ -120,6 +121,16 @@ t.test('hub: models come in at one process and are read at another', { skip }, a
     const key = `${PREFIX}uploads/${path.basename(at)}/${sha256Of(bytes.subarray(0, 20_000))}`
     ;(await client.send({ method: 'DELETE', key }))?.resume()
     client.close()
+    const { stdout } = await hubCli(place, 'hub', 'doctor', '--json', '--sizes')
+    const checks: { name: string; findings: object[] }[] = JSON.parse(stdout).checks
+    t.match(
+      checks.find(({ name }) => name === 'uploads'),
+      {
+        findings: [
+          { state: 'warning', message: new RegExp(`^upload ${path.basename(at)}, piece .*found no bytes`) },
+        ],
+      },
+    )
     const other = await patch(two.url, at, 20_000, bytes.subarray(20_000))
     t.equal(other.status, 503)
     t.match(await other.text(), /starts again at 0/)

@@ -58,8 +58,8 @@ function lackFindings(
 }
 
 /** Returns what is wrong with the bytes of a row; undefined for nothing. */
-async function faultOf(
-  store: BlobStore,
+export async function faultOf(
+  store: Pick<BlobStore, 'open' | 'stat'>,
   { sha256, sizeBytes }: NamedBytes,
   readsBytes: boolean,
 ): Promise<string | undefined> {

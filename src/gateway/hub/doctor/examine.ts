@@ -5,11 +5,13 @@ import { messageOf } from '../../../errors.js'
 import type { DataLayout } from '../../../files/layout.js'
 import type { PostgresDb } from '../../../storage/postgres/connection/database.js'
 import { requireMigrated } from '../../../storage/postgres/connection/migrate.js'
+import { createUploadPieceRows } from '../../../storage/postgres/models/upload-pieces.js'
 import { MIGRATIONS } from '../../../storage/postgres/schema/migrations.js'
 import type { PostgresState } from '../../../storage/postgres/state.js'
 import { type HubObjects, openHubDatabase, openHubObjects } from '../engines/connect.js'
 import { requireOwnBucket } from '../engines/owner.js'
 import { openHubState } from '../engines/state.js'
+import { checkUploads } from './check-uploads.js'
 import { type CompareOptions, compareKind } from './compare-kind.js'
 import { namedKinds } from './named-kinds.js'
 
@@ -63,6 +65,8 @@ async function checkRows(options: ExamineOptions, db: PostgresDb, objects: HubOb
   ]
   for (const kind of kinds)
     checks.push(await checked(kind.check, () => compareKind(kind, { readsBytes, nowMs, onProgress })))
+  const uploads = { pieces: objects.uploadPieces(), rows: createUploadPieceRows(db, state.clock) }
+  checks.push(await checked('uploads', () => checkUploads({ ...uploads, readsBytes, onProgress })))
   return checks
 }
 

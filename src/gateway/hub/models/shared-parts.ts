@@ -26,15 +26,24 @@ interface SharedParts {
   tidy(): Promise<void>
 }
 
+/** An upload that is written here. */
+interface Written {
+  /** offset behind its last piece */
+  keptBytes: number
+  readonly sizeBytes: number
+}
+
 /**
  * Keeps the bytes of uploads where all processes of a hub find them: before an offset is acknowledged, the bytes before it
  * are pieces in the object store, and rows name them. The file of the process is a copy, which is made again from the
  * pieces where it lacks bytes.
+ *
+ * The last bytes become no piece: their offset is acknowledged as a model, which is put into the store whole. Where that
+ * fails, the sender is told the offset behind the last piece and sends them again.
  */
 export function sharedParts(deps: SharedPartsDeps): SharedParts {
   const { parts, uploads, pieces, rows, log } = deps
-  /** offset behind the last piece, of files that are written here */
-  const kept = new Map<string, number>()
+  const written = new Map<string, Written>()
   const removePieces = async (uploadId: string) => {
     try {
       await pieces.remove(uploadId)
@@ -46,10 +55,12 @@ export function sharedParts(deps: SharedPartsDeps): SharedParts {
     parts: {
       ...parts,
       async openAt(id, offsetBytes) {
+        const upload = await uploads.find(id)
+        if (upload === undefined) return undefined // it was removed meanwhile
         let writer = await parts.openAt(id, offsetBytes)
         if (writer === undefined && (await restore(deps, id, offsetBytes)))
           writer = await parts.openAt(id, offsetBytes)
-        if (writer !== undefined) kept.set(id, offsetBytes)
+        if (writer !== undefined) written.set(id, { keptBytes: offsetBytes, sizeBytes: upload.sizeBytes })
         return writer
       },
       async has(id) {
@@ -57,7 +68,7 @@ export function sharedParts(deps: SharedPartsDeps): SharedParts {
         return (await sizeOf(parts.pathOf(id))) === sizeBytes || (await restore(deps, id, sizeBytes))
       },
       async remove(id) {
-        kept.delete(id)
+        written.delete(id)
         await parts.remove(id)
         if (await rows.clear(id)) await removePieces(id)
       },
@@ -70,12 +81,15 @@ export function sharedParts(deps: SharedPartsDeps): SharedParts {
           await uploads.advance(id, 0)
           return
         }
-        for (let start = kept.get(id) ?? 0; start < offsetBytes; ) {
+        const upload = written.get(id)
+        if (upload === undefined) throw new Error('bytes were written to an upload that is not open here')
+        while (upload.keptBytes < offsetBytes) {
+          const start = upload.keptBytes
           const end = Math.min(start + PIECE_BYTES, offsetBytes)
+          if (end === upload.sizeBytes) return
           const sha256 = await pieces.put(id, parts.pathOf(id), { start, end })
           await rows.add(id, { startBytes: start, sizeBytes: end - start, sha256 })
-          kept.set(id, end)
-          start = end
+          upload.keptBytes = end
         }
       },
       async remove(id) {
@@ -88,7 +102,7 @@ export function sharedParts(deps: SharedPartsDeps): SharedParts {
       for (const id of await parts.list()) {
         const upload = await uploads.find(id)
         if (upload !== undefined && upload.modelId === null) continue
-        kept.delete(id)
+        written.delete(id)
         await parts.remove(id)
       }
     },
@@ -117,7 +131,7 @@ async function restore(
   try {
     for (const { startBytes, sizeBytes, sha256 } of listed) {
       if (at >= endBytes || startBytes !== at) break
-      const bytes = await pieces.read(uploadId, sha256)
+      const bytes = await pieces.folder(uploadId).open(sha256)
       if (bytes === undefined) break
       for await (const chunk of bytes) await writer?.write([chunk])
       at += sizeBytes

@@ -152,7 +152,11 @@ async function insertSignature(
 
 async function finishUpload(rows: Rows, uploadId: string | undefined, modelId: string): Promise<void> {
   if (uploadId === undefined) return
-  await rows.run('UPDATE upload SET model_id = $2 WHERE upload_id = $1', uploadId, modelId)
+  await rows.run(
+    'UPDATE upload SET model_id = $2, offset_bytes = size_bytes WHERE upload_id = $1',
+    uploadId,
+    modelId,
+  )
 }
 
 async function finishFetch(

@@ -19,9 +19,13 @@ export interface UploadPieceRows {
   add(uploadId: string, piece: UploadPiece): Promise<void>
   /** Returns the pieces in the order of their bytes. */
   list(uploadId: string): Promise<UploadPiece[]>
+  /** Returns all pieces, those of an upload in the order of their bytes. */
+  listAll(): Promise<(UploadPiece & { uploadId: string })[]>
   /** Forgets the pieces of an upload. @returns false when there were none */
   clear(uploadId: string): Promise<boolean>
 }
+
+const COLUMNS = 'start_bytes AS "startBytes", size_bytes AS "sizeBytes", sha256'
 
 /** Creates the rows of pieces. */
 export function createUploadPieceRows(db: PostgresDb, clock: TrustedClock): UploadPieceRows {
@@ -45,9 +49,12 @@ export function createUploadPieceRows(db: PostgresDb, clock: TrustedClock): Uplo
     },
     list: (uploadId) =>
       db.read.all<UploadPiece>(
-        `SELECT start_bytes AS "startBytes", size_bytes AS "sizeBytes", sha256 FROM upload_piece
-          WHERE upload_id = $1 ORDER BY start_bytes`,
+        `SELECT ${COLUMNS} FROM upload_piece WHERE upload_id = $1 ORDER BY start_bytes`,
         uploadId,
+      ),
+    listAll: () =>
+      db.read.all<UploadPiece & { uploadId: string }>(
+        `SELECT upload_id AS "uploadId", ${COLUMNS} FROM upload_piece ORDER BY upload_id, start_bytes`,
       ),
     clear: async (uploadId) =>
       (await db.write((rows) => rows.run('DELETE FROM upload_piece WHERE upload_id = $1', uploadId))) > 0,

@@ -54,6 +54,27 @@ t.test('shared parts: files of uploads that ended elsewhere go, others stay', as
   t.same(await local.list(), ['open'])
 })
 
+t.test('shared parts: all bytes but the last become pieces', async (t) => {
+  const put: string[] = []
+  const local = createPartFiles(t.testdir())
+  const uploads = { find: async () => ({ sizeBytes: 100 }) as UploadRecord } as unknown as UploadRows
+  const pieces = {
+    put: async (_id: string, _file: string, { start, end }: { start: number; end: number }) => {
+      put.push(`${start} to ${end}`)
+      return 'digest'
+    },
+  } as unknown as UploadPieces
+  const rows = { add: async () => undefined, clear: async () => false } as unknown as UploadPieceRows
+  const log = { warn: () => undefined }
+  const shared = sharedParts({ parts: local, uploads, pieces, rows, log })
+  const writer = await shared.parts.openAt('a', 0)
+  await writer?.write([Buffer.alloc(100)])
+  for (const offset of [30, 70, 100]) await shared.uploads.advance('a', offset)
+  await writer?.close()
+  t.same(put, ['0 to 30', '30 to 70'], 'the model is put whole')
+  await t.rejects(shared.uploads.advance('b', 10), /is not open here/)
+})
+
 t.test('sweep of pieces: those of uploads that ended a day ago', async (t) => {
   const removed: string[] = []
   const at = { 'old unknown': 2, 'old open': 2, 'old ended': 2, 'young unknown': 0.5, 'young ended': 0.5 }
@@ -64,7 +85,7 @@ t.test('sweep of pieces: those of uploads that ended a day ago', async (t) => {
     lastPutMs: async (uploadId) => NOW_MS - at[uploadId as keyof typeof at] * DAY_MS,
     remove: async (uploadId) => void removed.push(uploadId),
     put: async () => 'never',
-    read: async () => undefined,
+    folder: () => ({ open: async () => undefined, stat: async () => undefined }),
   }
   const find = async (id: string) =>
     (id.endsWith('unknown') ? undefined : { modelId: id.endsWith('ended') ? 'model' : null }) as

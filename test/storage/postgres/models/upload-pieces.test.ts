@@ -33,6 +33,10 @@ t.test('pieces of uploads', { skip: noPostgres() }, async (t) => {
     for (const stale of [piece(0, 30), piece(30, 20), piece(40, 20), piece(60, 10)])
       await rejectsWith(t, rows.add(uploadId, stale), 'UNAVAILABLE')
     t.same(await rows.list(uploadId), [piece(0, 30), piece(30, 20)])
+    t.same(
+      (await rows.listAll()).filter((one) => one.uploadId === uploadId),
+      [piece(0, 30), piece(30, 20)].map((one) => ({ uploadId, ...one })),
+    )
     await rejectsWith(t, rows.add(randomUUID(), piece(0, 1)), 'UNAVAILABLE')
   })
 
