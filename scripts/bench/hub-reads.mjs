@@ -1,14 +1,12 @@
 // Memory of a process of a hub while many callers read large answers at once. Options: --rows=N of the table,
 // --readers=N at a time, --rounds=N; BENCH_PROGRAM names another build.
 import '../test/load-typescript.mjs'
-import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import { LOADER, MAPS } from '../api-paths.mjs'
-import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
+import { hubVerbs, startHubProcess } from '../hub-process.mjs'
+import { UNIT_ENV } from '../node-flags.mjs'
+import { createOwner } from '../owner.mjs'
 import { statusMb } from '../proc.mjs'
-import { readyOf } from './gateway.mjs'
 import { option } from './options.mjs'
 
 const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
@@ -22,8 +20,7 @@ export async function run() {
     console.log(`skipped: ${why}`)
     return
   }
-  const ends = []
-  const owner = { testdir: () => folder(ends), teardown: (work) => ends.push(work) }
+  const owner = createOwner()
   try {
     const hub = await startHub(owner)
     const rows = option('rows', 10_000)
@@ -38,32 +35,17 @@ export async function run() {
       `hub process               ${before.toFixed(0)} MB RSS before, ${statusMb(hub.pid, 'VmHWM').toFixed(0)} MB at most (256 asked)`,
     )
   } finally {
-    for (const end of ends.reverse()) await end()
+    await owner.end()
   }
-}
-
-function folder(ends) {
-  const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-'))
-  ends.push(() => rmSync(dir, { recursive: true, force: true }))
-  return dir
 }
 
 async function startHub(owner) {
   const place = await makeHub(owner, await startEngines(owner))
   const program = path.resolve(process.env.BENCH_PROGRAM ?? 'dist/fieldgate.cjs')
-  const words = ['--json', '--config', place.config, '--data-dir', path.join(place.dir, 'bench')]
-  const made = execFileSync(process.execPath, [program, 'hub', 'init', ...words], { encoding: 'utf8' })
-  const { apiKey: apikey, secret } = JSON.parse(made)
-  const child = spawn(process.execPath, [...NODE_FLAGS, program, 'serve', '--port', '0', ...words], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...UNIT_ENV, FIELDGATE_LOG__LEVEL: 'error' },
-  })
-  owner.teardown(async () => {
-    child.kill('SIGTERM')
-    await new Promise((resolve) => child.once('exit', resolve))
-  })
-  const { url } = await readyOf(child)
-  return { url, pid: child.pid, headers: { apikey, secret, 'content-type': 'application/json' } }
+  const { apiKey: apikey, secret } = hubVerbs(place, 'bench', program)('hub', 'init')
+  const { url, pid, stop } = await startHubProcess(place, 'bench', { env: UNIT_ENV, program })
+  owner.teardown(stop)
+  return { url, pid, headers: { apikey, secret, 'content-type': 'application/json' } }
 }
 
 function call({ url, headers }, at, method, params) {

@@ -4,19 +4,18 @@
 // --processes=N of gateways, --storms=N times at which all lose their links for 20 s, --backlog=N rows of each of 200
 // gateways.
 import '../test/load-typescript.mjs'
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
+import { hubVerbs, startHubProcess } from '../hub-process.mjs'
+import { UNIT_ENV } from '../node-flags.mjs'
 import { createOwner } from '../owner.mjs'
 import { cpuS, endedCpuS, statusMb } from '../proc.mjs'
-import { readyOf } from './gateway.mjs'
 import { writeBare } from './hub-bare.mjs'
 import { option } from './options.mjs'
 
 const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
 
-const PROGRAM = path.resolve('dist/fieldgate.cjs')
 const TABLE = 'sim_points'
 const PROFILE = { up: [{ table: TABLE }] }
 const BACKLOG_GATEWAYS = 200
@@ -45,26 +44,10 @@ export async function run() {
 async function startHub(owner) {
   const engines = await startEngines(owner, SERVER)
   const place = await makeHub(owner, engines, { settings: { limits: LIMITS } })
-  const data = path.join(place.dir, 'bench')
-  const verb = (...argv) =>
-    JSON.parse(
-      execFileSync(
-        process.execPath,
-        [PROGRAM, ...argv, '--json', '--config', place.config, '--data-dir', data],
-        { encoding: 'utf8' },
-      ),
-    )
+  const verb = hubVerbs(place, 'bench')
   verb('hub', 'init')
-  const serve = [PROGRAM, 'serve', '--json', '--port', '0', '--config', place.config, '--data-dir', data]
-  const child = spawn(process.execPath, [...NODE_FLAGS, ...serve], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...UNIT_ENV, FIELDGATE_LOG__LEVEL: 'error' },
-  })
-  owner.teardown(async () => {
-    child.kill('SIGTERM')
-    await new Promise((resolve) => child.once('exit', resolve))
-  })
-  const { url } = await readyOf(child)
+  const { url, pid, stop } = await startHubProcess(place, 'bench', { env: UNIT_ENV })
+  owner.teardown(stop)
   const file = (name, body) => {
     writeFileSync(path.join(place.dir, name), body)
     return path.join(place.dir, name)
@@ -73,7 +56,7 @@ async function startHub(owner) {
   const { token } = verb('fleet', 'token', '--profile', 'field', '--uses', '99999')
   const key = verb('key', 'create', '--name', 'reader', '--scope', 'map:read')
   return {
-    ...{ url, place, engines, pid: child.pid, state: path.join(place.dir, 'gateways.json') },
+    ...{ url, place, engines, pid, state: path.join(place.dir, 'gateways.json') },
     token: file('token', token),
     keyFile: file('reader.json', JSON.stringify(key)),
   }

@@ -22,6 +22,7 @@ const BENCHES = [
   'routing-load',
   'routing-valhalla',
   'cch',
+  'instructions',
   'tiles',
   'console',
   'model-delta',
@@ -29,6 +30,7 @@ const BENCHES = [
   'postgres',
   'hub',
   'hub-reads',
+  'hub-models',
   'footprint',
   'scaling',
 ]

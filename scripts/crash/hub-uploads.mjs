@@ -1,10 +1,8 @@
 import '../test/load-typescript.mjs'
-import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readyOf } from '../bench/gateway.mjs'
+import { hubVerbs, startHubProcess } from '../hub-process.mjs'
 import { createOwner } from '../owner.mjs'
 import { createRandom } from '../random.mjs'
 import { readFlags, report } from './flags.mjs'
@@ -17,7 +15,6 @@ import { readFlags, report } from './flags.mjs'
 const { makeHub, startEngines } = await import('../../test/support/hub.ts')
 
 const flags = readFlags({ kills: 20, sizeBytes: 200_000_000, seed: 1 })
-const PROGRAM = path.resolve('dist/fieldgate.cjs')
 const STORE = '/api/v2/model_store'
 const DATA = { model_store_ddc: 'rain', model_kind: 'k', model_description: 'd', model_meta: {} }
 /** Bytes a second of the sender: an upload takes several kills. */
@@ -30,22 +27,13 @@ const faults = []
 const counts = { models: 0, kills: 0 }
 try {
   const place = await makeHub(owner, await startEngines(owner))
-  const key = JSON.parse(verb(place, 'verbs', 'hub', 'init'))
+  const key = hubVerbs(place, 'verbs')('hub', 'init')
   const headers = { apikey: key.apiKey, secret: key.secret, 'Tus-Resumable': '1.0.0' }
   let started = 0
   const start = async () => {
-    const dir = `process-${started++}`
-    const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', '0', ...words(place, dir)], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-      env: { ...process.env, FIELDGATE_LOG__LEVEL: 'error' },
-    })
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    owner.teardown(async () => {
-      child.kill('SIGKILL')
-      await ended
-    })
-    const { url } = await readyOf(child)
-    return { url, child, ended, dir: path.join(place.dir, dir) }
+    const running = await startHubProcess(place, `process-${started++}`, { onLog: () => undefined })
+    owner.teardown(running.kill)
+    return running
   }
   let [taker, other] = [await start(), await start()]
   while (counts.kills < flags.kills) {
@@ -58,11 +46,10 @@ try {
       const sending = send(`${taker.url}${at}`, headers, bytes, offset)
       if (counts.kills < flags.kills) {
         await sleep(200 + random() * 1500)
-        taker.child.kill('SIGKILL')
+        await taker.kill()
         counts.kills++
-        await taker.ended
         await sending
-        rmSync(taker.dir, { recursive: true, force: true })
+        rmSync(taker.dataDir, { recursive: true, force: true })
         ;[taker, other] = [other, await start()]
       } else modelId = await sending
       if (modelId !== null) break
@@ -79,14 +66,6 @@ try {
   await owner.end()
 }
 report('hub-uploads', { seed: flags.seed, ...counts }, faults)
-
-function words(place, dir) {
-  return ['--json', '--config', place.config, '--data-dir', path.join(place.dir, dir)]
-}
-
-function verb(place, dir, ...argv) {
-  return execFileSync(process.execPath, [PROGRAM, ...argv, ...words(place, dir)], { encoding: 'utf8' })
-}
 
 async function begin(url, headers, { sizeBytes, sha256 }) {
   const base64 = (text) => Buffer.from(text).toString('base64')

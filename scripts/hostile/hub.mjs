@@ -1,15 +1,11 @@
 // A process of a hub on PostgreSQL and an S3-compatible store, in place of a gateway.
 import '../test/load-typescript.mjs'
-import { execFileSync, spawn } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
-import { readyOf, startGateway } from '../bench/gateway.mjs'
-import { NODE_FLAGS } from '../node-flags.mjs'
+import { startGateway } from '../bench/gateway.mjs'
+import { hubVerbs, startHubProcess } from '../hub-process.mjs'
 import { createOwner } from '../owner.mjs'
 import { statusMb } from '../proc.mjs'
-
-const PROGRAM = path.resolve('dist/fieldgate.cjs')
 
 /**
  * Starts the engines once. Attacks have their share of the processor beside them.
@@ -36,36 +32,23 @@ export async function startEnginesOfHub() {
   }
 }
 
-async function startProcess(owner, place, { env, program = PROGRAM, wrap = [], onLog }) {
-  const dataDir = path.join(place.dir, 'process')
-  const settings = ['--config', place.config, '--data-dir', dataDir, '--json']
-  const verb = (...words) =>
-    JSON.parse(execFileSync(process.execPath, [program, ...words, ...settings], { encoding: 'utf8' }))
+async function startProcess(owner, place, { env, program, wrap, onLog }) {
+  const verb = hubVerbs(place, 'process', program)
   const admin = verb('hub', 'init')
-  await copyDemoMap(program, dataDir)
-  const serve = [program, 'serve', '--port', '0', ...settings]
-  const [command, ...words] = [...wrap, process.execPath, ...NODE_FLAGS, ...serve]
-  const child = spawn(command, words, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, FIELDGATE_LOG__LEVEL: 'warn', ...env },
+  await copyDemoMap(program, path.join(place.dir, 'process'))
+  const running = await startHubProcess(place, 'process', {
+    ...{ program, wrap, onLog },
+    env: { FIELDGATE_LOG__LEVEL: 'warn', ...env },
   })
-  createInterface(child.stderr).on('line', onLog)
-  const isRunning = () => child.exitCode === null && child.signalCode === null
-  const { url } = await readyOf(child)
+  const { url, pid, isRunning } = running
   return {
-    port: Number(new URL(url).port),
-    url,
-    pid: child.pid,
-    isRunning,
+    ...{ url, pid, isRunning, port: Number(new URL(url).port) },
     headers: { APIKey: admin.apiKey, Secret: admin.secret, 'Content-Type': 'application/json' },
-    rssMb: () => statusMb(child.pid, 'VmRSS'),
+    rssMb: () => statusMb(pid, 'VmRSS'),
     makeKey: (name, scopes) =>
       verb('key', 'create', '--name', name, ...scopes.flatMap((scope) => ['--scope', scope])),
     async stop() {
-      if (isRunning()) {
-        child.kill('SIGTERM')
-        await new Promise((resolve) => child.once('exit', resolve))
-      }
+      await running.stop()
       await owner.end()
     },
   }

@@ -1,0 +1,98 @@
+// Models put to a hub: whole, and by resumable uploads in one request or in many. Engines, hub and sender share the cores.
+// Options: --megabytes=N of a model, --rounds=N; BENCH_PROGRAM names another build.
+import '../test/load-typescript.mjs'
+import { createHash, randomBytes } from 'node:crypto'
+import path from 'node:path'
+import { MODELS } from '../api-paths.mjs'
+import { hubVerbs, startHubProcess } from '../hub-process.mjs'
+import { UNIT_ENV } from '../node-flags.mjs'
+import { createOwner } from '../owner.mjs'
+import { cpuS, statusMb, writtenBytes } from '../proc.mjs'
+import { spread } from './load.mjs'
+import { option } from './options.mjs'
+
+const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
+
+const UPLOADS = '/api/v2/model_store/uploads'
+const DATA = { model_store_ddc: 'rain', model_kind: 'k', model_description: 'd', model_meta: {} }
+/** Bytes of each request of the upload in many. */
+const REQUEST_BYTES = 8 * 1024 * 1024
+
+export async function run() {
+  const why = noHub()
+  if (why !== false) {
+    console.log(`skipped: ${why}`)
+    return
+  }
+  const owner = createOwner()
+  try {
+    const engines = await startEngines(owner)
+    const place = await makeHub(owner, engines)
+    const program = path.resolve(process.env.BENCH_PROGRAM ?? 'dist/fieldgate.cjs')
+    const { apiKey: apikey, secret } = hubVerbs(place, 'bench', program)('hub', 'init')
+    const running = await startHubProcess(place, 'bench', { env: UNIT_ENV, program })
+    owner.teardown(running.stop)
+    const hub = { ...running, headers: { apikey, secret }, store: engines.swift.pid }
+    const megabytes = option('megabytes', 200)
+    console.log(`models of ${megabytes} MB, ${option('rounds', 3)} of each`)
+    const whole = (bytes) => putWhole(hub, bytes)
+    await measure(hub, 'whole', whole)
+    await measure(hub, 'resumable, one request', (bytes) => putResumable(hub, bytes, bytes.length))
+    await measure(hub, 'resumable, requests of 8 MiB', (bytes) => putResumable(hub, bytes, REQUEST_BYTES))
+    await measure(hub, 'whole again', whole)
+    console.log(`hub process ${statusMb(hub.pid, 'VmHWM').toFixed(0)} MB RSS at most`)
+  } finally {
+    await owner.end()
+  }
+}
+
+async function measure(hub, title, put) {
+  const used = { seconds: [], hub: [], store: [], written: [] }
+  for (let round = 0; round < option('rounds', 3); round++) {
+    const bytes = randomBytes(option('megabytes', 200) * 1e6)
+    const before = [cpuS(hub.pid), cpuS(hub.store), writtenBytes(hub.pid), performance.now()]
+    await put(bytes)
+    used.seconds.push((performance.now() - before[3]) / 1000)
+    used.hub.push(cpuS(hub.pid) - before[0])
+    used.store.push(cpuS(hub.store) - before[1])
+    used.written.push((writtenBytes(hub.pid) - before[2]) / bytes.length)
+  }
+  const median = (values) => spread(values).p50Ms.toFixed(2)
+  console.log(
+    `${title.padEnd(30)} ${median(used.seconds)} s, processor of the hub ${median(used.hub)} s, of the store ${median(used.store)} s, ` +
+      `${median(used.written)} times its bytes written by the hub`,
+  )
+}
+
+async function putWhole({ url, headers }, bytes) {
+  const form = new FormData()
+  form.set('data', JSON.stringify(DATA))
+  form.set('file', new Blob([bytes]), 'model.dat')
+  const target = `${url}${MODELS}/upload/model_store.model.put`
+  await expectStatus(await fetch(target, { method: 'POST', headers, body: form }), 200)
+}
+
+async function putResumable({ url, headers }, bytes, requestBytes) {
+  const tus = { ...headers, 'Tus-Resumable': '1.0.0' }
+  const base64 = (text) => Buffer.from(text).toString('base64')
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const metadata = `method ${base64('model_store.model.put')},data ${base64(JSON.stringify(DATA))},sha256 ${base64(sha256)}`
+  const made = await fetch(`${url}${UPLOADS}`, {
+    method: 'POST',
+    headers: { ...tus, 'Upload-Length': `${bytes.length}`, 'Upload-Metadata': metadata },
+  })
+  await expectStatus(made, 201)
+  for (let at = 0; at < bytes.length; at += requestBytes) {
+    const response = await fetch(`${url}${made.headers.get('location')}`, {
+      method: 'PATCH',
+      headers: { ...tus, 'Content-Type': 'application/offset+octet-stream', 'Upload-Offset': `${at}` },
+      body: bytes.subarray(at, at + requestBytes),
+    })
+    await expectStatus(response, at + requestBytes < bytes.length ? 204 : 200)
+  }
+}
+
+async function expectStatus(response, expected) {
+  const text = await response.text()
+  if (response.status !== expected) throw new Error(`found ${response.status} ${text}, expected ${expected}`)
+}
