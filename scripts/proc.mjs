@@ -1,5 +1,5 @@
 // What Linux tells of a process in /proc. `pid` may be 'self'. Each throws once the process is gone.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** The kernel counts processor time for programs in hundredths of a second, on every architecture. */
 const TICKS_PER_S = 100
@@ -10,6 +10,17 @@ const ENDED = 13
 /** User and system time of all threads so far, s. */
 export function cpuS(pid) {
   return seconds(pid, OWN)
+}
+
+/**
+ * Time that its present threads have run so far, s. The scheduler counts it in nanoseconds: `cpuS` adds up hundredths that
+ * were found running, which says little about a process that wakes for less.
+ */
+export function ranS(pid) {
+  const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
+  )
+  return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9
 }
 
 /** User and system time of its child processes that have ended, s. */

@@ -24,7 +24,7 @@ export function comparison(routes: readonly FoundRoute[]): string | undefined {
   ]
     .filter((part) => part !== undefined)
     .join(t('listComma'))
-  const isLower = around.max_risk < fastest.max_risk || around.exposure <= fastest.exposure
+  const isLower = around.max_risk < fastest.max_risk || around.exposure < fastest.exposure
   return isLower ? found : t('notLower', { found })
 }
 
