@@ -8,13 +8,12 @@ import { hubVerbs, startHubProcess } from '../hub-process.mjs'
 import { UNIT_ENV } from '../node-flags.mjs'
 import { createOwner } from '../owner.mjs'
 import { cpuS, statusMb, writtenBytes } from '../proc.mjs'
+import { beginUpload, MODEL_FACTS, sendBytes } from '../tus.mjs'
 import { spread } from './load.mjs'
 import { option } from './options.mjs'
 
 const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
 
-const UPLOADS = '/api/v2/model_store/uploads'
-const DATA = { model_store_ddc: 'rain', model_kind: 'k', model_description: 'd', model_meta: {} }
 /** Bytes of each request of the upload in many. */
 const REQUEST_BYTES = 8 * 1024 * 1024
 
@@ -66,29 +65,18 @@ async function measure(hub, title, put) {
 
 async function putWhole({ url, headers }, bytes) {
   const form = new FormData()
-  form.set('data', JSON.stringify(DATA))
+  form.set('data', JSON.stringify(MODEL_FACTS))
   form.set('file', new Blob([bytes]), 'model.dat')
   const target = `${url}${MODELS}/upload/model_store.model.put`
   await expectStatus(await fetch(target, { method: 'POST', headers, body: form }), 200)
 }
 
 async function putResumable({ url, headers }, bytes, requestBytes) {
-  const tus = { ...headers, 'Tus-Resumable': '1.0.0' }
-  const base64 = (text) => Buffer.from(text).toString('base64')
   const sha256 = createHash('sha256').update(bytes).digest('hex')
-  const metadata = `method ${base64('model_store.model.put')},data ${base64(JSON.stringify(DATA))},sha256 ${base64(sha256)}`
-  const made = await fetch(`${url}${UPLOADS}`, {
-    method: 'POST',
-    headers: { ...tus, 'Upload-Length': `${bytes.length}`, 'Upload-Metadata': metadata },
-  })
-  await expectStatus(made, 201)
-  for (let at = 0; at < bytes.length; at += requestBytes) {
-    const response = await fetch(`${url}${made.headers.get('location')}`, {
-      method: 'PATCH',
-      headers: { ...tus, 'Content-Type': 'application/offset+octet-stream', 'Upload-Offset': `${at}` },
-      body: bytes.subarray(at, at + requestBytes),
-    })
-    await expectStatus(response, at + requestBytes < bytes.length ? 204 : 200)
+  const at = `${url}${await beginUpload(url, headers, { sizeBytes: bytes.length, sha256 })}`
+  for (let offset = 0; offset < bytes.length; offset += requestBytes) {
+    const response = await sendBytes(at, headers, offset, bytes.subarray(offset, offset + requestBytes))
+    await expectStatus(response, offset + requestBytes < bytes.length ? 204 : 200)
   }
 }
 

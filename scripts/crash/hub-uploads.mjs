@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hubVerbs, startHubProcess } from '../hub-process.mjs'
 import { createOwner } from '../owner.mjs'
 import { createRandom } from '../random.mjs'
+import { beginUpload, sendBytes, tusHeaders } from '../tus.mjs'
 import { readFlags, report } from './flags.mjs'
 
 /**
@@ -16,7 +17,6 @@ const { makeHub, startEngines } = await import('../../test/support/hub.ts')
 
 const flags = readFlags({ kills: 20, sizeBytes: 200_000_000, seed: 1 })
 const STORE = '/api/v2/model_store'
-const DATA = { model_store_ddc: 'rain', model_kind: 'k', model_description: 'd', model_meta: {} }
 /** Bytes a second of the sender: an upload takes several kills. */
 const BYTES_PER_S = 40_000_000
 const CHUNK_BYTES = 256 * 1024
@@ -28,7 +28,7 @@ const counts = { models: 0, kills: 0 }
 try {
   const place = await makeHub(owner, await startEngines(owner))
   const key = hubVerbs(place, 'verbs')('hub', 'init')
-  const headers = { apikey: key.apiKey, secret: key.secret, 'Tus-Resumable': '1.0.0' }
+  const headers = { apikey: key.apiKey, secret: key.secret }
   let started = 0
   const start = async () => {
     const running = await startHubProcess(place, `process-${started++}`, { onLog: () => undefined })
@@ -39,7 +39,7 @@ try {
   while (counts.kills < flags.kills) {
     const bytes = randomBytes(flags.sizeBytes)
     const sha256 = createHash('sha256').update(bytes).digest('hex')
-    const at = await begin(taker.url, headers, { sizeBytes: bytes.length, sha256 })
+    const at = await beginUpload(taker.url, headers, { sizeBytes: bytes.length, sha256 })
     let offset = 0
     let modelId = null
     while (modelId === null) {
@@ -67,17 +67,6 @@ try {
 }
 report('hub-uploads', { seed: flags.seed, ...counts }, faults)
 
-async function begin(url, headers, { sizeBytes, sha256 }) {
-  const base64 = (text) => Buffer.from(text).toString('base64')
-  const metadata = `method ${base64('model_store.model.put')},data ${base64(JSON.stringify(DATA))},sha256 ${base64(sha256)}`
-  const response = await fetch(`${url}${STORE}/uploads`, {
-    method: 'POST',
-    headers: { ...headers, 'Upload-Length': `${sizeBytes}`, 'Upload-Metadata': metadata },
-  })
-  if (response.status !== 201) throw new Error(`found ${response.status} ${await response.text()}`)
-  return response.headers.get('location')
-}
-
 /** Sends the rest. @returns id of the model; null for a connection that broke */
 async function send(url, headers, bytes, offset) {
   const body = async function* () {
@@ -87,16 +76,7 @@ async function send(url, headers, bytes, offset) {
     }
   }
   try {
-    const response = await fetch(url, {
-      method: 'PATCH',
-      headers: {
-        ...headers,
-        'Content-Type': 'application/offset+octet-stream',
-        'Upload-Offset': `${offset}`,
-      },
-      body: body(),
-      duplex: 'half',
-    })
+    const response = await sendBytes(url, headers, offset, body())
     await response.text()
     return response.headers.get('x-model-id')
   } catch {
@@ -106,7 +86,7 @@ async function send(url, headers, bytes, offset) {
 
 /** Asks where to go on. A complete upload is registered by the question. */
 async function offsetOf(url, headers) {
-  const response = await fetch(url, { method: 'HEAD', headers })
+  const response = await fetch(url, { method: 'HEAD', headers: tusHeaders(headers) })
   if (!response.ok) throw new Error(`found ${response.status} for the offset`)
   return {
     offset: Number(response.headers.get('upload-offset')),
