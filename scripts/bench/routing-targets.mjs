@@ -1,4 +1,4 @@
-// What the route engine must reach (docs/performance.md): figures in ms, seconds or MB as their rows say.
+// What the route engine must reach (docs/performance-routes.md): figures in ms, seconds or MB as their rows say.
 const seen = { porto: { p50: 0.25, p95: 0.5 }, mosaic20: { p50: 0.8, p95: 1.6 } }
 const scattered = { porto: { p95: 30 }, mosaic20: { p95: 500 } }
 const areas = { porto: { p95: 30 }, mosaic20: { p95: 180 } }
