@@ -1,5 +1,6 @@
 // One process of the bench of scaling: serves a map. Its figures leave as a line of JSON.
 import { readFileSync } from 'node:fs'
+import { isAppError } from '../../src/errors.js'
 import {
   createRandom,
   now,
@@ -25,7 +26,10 @@ async function serve(count: number): Promise<void> {
     // a pair without a way between its points gives no answer
     return world.ask(question).then(
       () => true,
-      () => false,
+      (error: unknown) => {
+        if (isAppError(error) && error.errorName === 'NO_ROUTE') return false
+        throw error
+      },
     )
   }
   while (!(await ask({})));
