@@ -1,37 +1,20 @@
 // Models put to a hub: whole, and by resumable uploads in one request or in many. Engines, hub and sender share the cores.
 // Options: --megabytes=N of a model, --rounds=N; BENCH_PROGRAM names another build.
-import '../test/load-typescript.mjs'
 import { createHash, randomBytes } from 'node:crypto'
-import path from 'node:path'
 import { MODELS } from '../api-paths.mjs'
-import { hubVerbs, startHubProcess } from '../hub-process.mjs'
-import { UNIT_ENV } from '../node-flags.mjs'
-import { createOwner } from '../owner.mjs'
 import { cpuS, statusMb, writtenBytes } from '../proc.mjs'
 import { beginUpload, MODEL_FACTS, sendBytes } from '../tus.mjs'
+import { startHub, withEngines } from './hub-engines.mjs'
 import { spread } from './load.mjs'
 import { option } from './options.mjs'
-
-const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
 
 /** Bytes of each request of the upload in many. */
 const REQUEST_BYTES = 8 * 1024 * 1024
 
-export async function run() {
-  const why = noHub()
-  if (why !== false) {
-    console.log(`skipped: ${why}`)
-    return
-  }
-  const owner = createOwner()
-  try {
-    const engines = await startEngines(owner)
-    const place = await makeHub(owner, engines)
-    const program = path.resolve(process.env.BENCH_PROGRAM ?? 'dist/fieldgate.cjs')
-    const { apiKey: apikey, secret } = hubVerbs(place, 'bench', program)('hub', 'init')
-    const running = await startHubProcess(place, 'bench', { env: UNIT_ENV, program })
-    owner.teardown(running.stop)
-    const hub = { ...running, headers: { apikey, secret }, store: engines.swift.pid }
+export const run = () =>
+  withEngines(async (owner) => {
+    const started = await startHub(owner)
+    const hub = { ...started, store: started.engines.swift.pid }
     const megabytes = option('megabytes', 200)
     console.log(`models of ${megabytes} MB, ${option('rounds', 3)} of each`)
     const whole = (bytes) => putWhole(hub, bytes)
@@ -40,10 +23,7 @@ export async function run() {
     await measure(hub, 'resumable, requests of 8 MiB', (bytes) => putResumable(hub, bytes, REQUEST_BYTES))
     await measure(hub, 'whole again', whole)
     console.log(`hub process ${statusMb(hub.pid, 'VmHWM').toFixed(0)} MB RSS at most`)
-  } finally {
-    await owner.end()
-  }
-}
+  })
 
 async function measure(hub, title, put) {
   const used = { seconds: [], hub: [], store: [], written: [] }

@@ -1,27 +1,15 @@
 // Memory of a process of a hub while many callers read large answers at once. Options: --rows=N of the table,
 // --readers=N at a time, --rounds=N; BENCH_PROGRAM names another build.
-import '../test/load-typescript.mjs'
-import path from 'node:path'
 import { LOADER, MAPS } from '../api-paths.mjs'
-import { hubVerbs, startHubProcess } from '../hub-process.mjs'
-import { UNIT_ENV } from '../node-flags.mjs'
-import { createOwner } from '../owner.mjs'
 import { statusMb } from '../proc.mjs'
+import { startHub, withEngines } from './hub-engines.mjs'
 import { option } from './options.mjs'
-
-const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
 
 const CALL_ROWS = 2000
 const NOTE = 'n'.repeat(100)
 
-export async function run() {
-  const why = noHub()
-  if (why !== false) {
-    console.log(`skipped: ${why}`)
-    return
-  }
-  const owner = createOwner()
-  try {
+export const run = () =>
+  withEngines(async (owner) => {
     const hub = await startHub(owner)
     const rows = option('rows', 10_000)
     await fill(hub, rows)
@@ -34,23 +22,15 @@ export async function run() {
     console.log(
       `hub process               ${before.toFixed(0)} MB RSS before, ${statusMb(hub.pid, 'VmHWM').toFixed(0)} MB at most (256 asked)`,
     )
-  } finally {
-    await owner.end()
-  }
-}
-
-async function startHub(owner) {
-  const place = await makeHub(owner, await startEngines(owner))
-  const program = path.resolve(process.env.BENCH_PROGRAM ?? 'dist/fieldgate.cjs')
-  const { apiKey: apikey, secret } = hubVerbs(place, 'bench', program)('hub', 'init')
-  const { url, pid, stop } = await startHubProcess(place, 'bench', { env: UNIT_ENV, program })
-  owner.teardown(stop)
-  return { url, pid, headers: { apikey, secret, 'content-type': 'application/json' } }
-}
+  })
 
 function call({ url, headers }, at, method, params) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  return fetch(`${url}${at}`, { method: 'POST', headers, body })
+  return fetch(`${url}${at}`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body,
+  })
 }
 
 async function fill(hub, rows) {

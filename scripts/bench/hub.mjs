@@ -9,12 +9,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { hubVerbs, startHubProcess } from '../hub-process.mjs'
 import { UNIT_ENV } from '../node-flags.mjs'
-import { createOwner } from '../owner.mjs'
 import { cpuS, endedCpuS, statusMb } from '../proc.mjs'
 import { writeBare } from './hub-bare.mjs'
+import { withEngines } from './hub-engines.mjs'
 import { option } from './options.mjs'
 
-const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
+const { makeHub, startEngines } = await import('../../test/support/hub.ts')
 
 const TABLE = 'sim_points'
 const PROFILE = { up: [{ table: TABLE }] }
@@ -24,21 +24,12 @@ const SERVER = { fsync: 'on', shared_buffers: '1GB', max_wal_size: '4GB' }
 /** connections of the bare batches */
 const WRITERS = 2
 
-export async function run() {
-  const why = noHub()
-  if (why !== false) {
-    console.log(`skipped: ${why}`)
-    return
-  }
-  const owner = createOwner()
-  try {
+export const run = () =>
+  withEngines(async (owner) => {
     const hub = await startHub(owner)
     await steady(hub)
     await backlog(hub)
-  } finally {
-    await owner.end()
-  }
-}
+  })
 
 /** Starts the engines and one process of a hub. */
 async function startHub(owner) {

@@ -5,6 +5,7 @@ import type { RoutingContext } from '../../src/api/routing/context.js'
 import { dijkstra } from '../../src/api/routing/dijkstra.js'
 import { matrix } from '../../src/api/routing/matrix.js'
 import { type Config, loadConfig } from '../../src/config/config.js'
+import { isAppError } from '../../src/errors.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
 import { helperThreads } from '../../src/gateway/workers/helper-threads.js'
 import { createThemeReader } from '../../src/gateway/workers/theme-reader.js'
@@ -153,6 +154,17 @@ export function now(): number {
   if (process.env.BENCH_CPU !== '1') return performance.now()
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
+}
+
+/** Asks for a route. @returns false for a pair without a way between its points. @throws every other error */
+export async function isFound(world: Pick<World, 'ask'>, question: Question): Promise<boolean> {
+  try {
+    await world.ask(question)
+    return true
+  } catch (error) {
+    if (isAppError(error) && error.errorName === 'NO_ROUTE') return false
+    throw error
+  }
 }
 
 /** 11 sensitivities that multiply the cost of the benches' cells by a factor. */

@@ -1,8 +1,8 @@
 // One process of the bench of scaling: serves a map. Its figures leave as a line of JSON.
 import { readFileSync } from 'node:fs'
-import { isAppError } from '../../src/errors.js'
 import {
   createRandom,
+  isFound,
   now,
   openWorld,
   type Question,
@@ -23,14 +23,7 @@ async function serve(count: number): Promise<void> {
   const ask = async (themes: Question['themes']): Promise<boolean> => {
     const [start, goal] = [randomPoint(graph, random).lonlat, randomPoint(graph, random).lonlat]
     const question = { start_lonlat: start, goal_lonlat: goal, start_datetime: AT, themes }
-    // a pair without a way between its points gives no answer
-    return world.ask(question).then(
-      () => true,
-      (error: unknown) => {
-        if (isAppError(error) && error.errorName === 'NO_ROUTE') return false
-        throw error
-      },
-    )
+    return await isFound(world, question)
   }
   while (!(await ask({})));
   const openS = (now() - from) / 1000

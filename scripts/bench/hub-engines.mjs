@@ -1,0 +1,34 @@
+// The engines of a hub for a bench, and a process of the hub on them.
+import '../test/load-typescript.mjs'
+import path from 'node:path'
+import { hubVerbs, startHubProcess } from '../hub-process.mjs'
+import { UNIT_ENV } from '../node-flags.mjs'
+import { createOwner } from '../owner.mjs'
+
+const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
+
+/** Does work with an owner, whose works are done at the end; prints why not where engines are missing. */
+export async function withEngines(work) {
+  const why = noHub()
+  if (why !== false) {
+    console.log(`skipped: ${why}`)
+    return
+  }
+  const owner = createOwner()
+  try {
+    await work(owner)
+  } finally {
+    await owner.end()
+  }
+}
+
+/** Starts engines and a process of a hub on them; BENCH_PROGRAM names another build. `headers` are those of its first key. */
+export async function startHub(owner) {
+  const engines = await startEngines(owner)
+  const place = await makeHub(owner, engines)
+  const program = path.resolve(process.env.BENCH_PROGRAM ?? 'dist/fieldgate.cjs')
+  const { apiKey: apikey, secret } = hubVerbs(place, 'bench', program)('hub', 'init')
+  const { url, pid, stop } = await startHubProcess(place, 'bench', { env: UNIT_ENV, program })
+  owner.teardown(stop)
+  return { url, pid, engines, headers: { apikey, secret } }
+}
