@@ -25,6 +25,8 @@ const GRIDS = [
 const ROOM = {
   FIELDGATE_ROUTING__MAX_MAP_BYTES: String(2 ** 30),
   FIELDGATE_ROUTING__PROFILE_CACHE_BYTES: String(2 ** 30),
+  // as on a board of 1 GB
+  FIELDGATE_ROUTING__MAP_PAGE_BYTES: String(16 * 2 ** 20),
 }
 
 /** Figure → its title and unit, in the order of the table and the picture. */

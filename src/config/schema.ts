@@ -148,6 +148,14 @@ const makeRouting = () =>
       512 * 1024 * 1024,
       'map files in memory together; a larger file is refused, others are loaded again when they are asked for',
     ),
+    mapPageBytes: z
+      .int()
+      .min(4096)
+      .max(1024 ** 3)
+      .optional()
+      .describe(
+        'memory for the lines, names, notes and indexes of each map, which are read from its file when they have more; absent: a sixty-fourth of the memory of the machine, at least 16 MiB; bytes',
+      ),
     maxSnapM: z
       .number()
       .min(1)

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import path from 'node:path'
 import type { Config } from '../config/config.js'
 import { AppError, messageOf } from '../errors.js'
@@ -8,6 +9,7 @@ import { mapInfo } from '../route-answer/map-info.js'
 import type { Hierarchy } from '../routing/cch/hierarchy.js'
 import { mapHierarchy } from '../routing/cch/map-hierarchy.js'
 import type { GraphMeta, NamedGraph } from '../routing/graph/graph.js'
+import { CACHE_BYTES } from '../routing/graph/paged.js'
 import { type BaseMaps, createBaseMaps } from './base-maps.js'
 import { createMapStates, type MapStates } from './map-states.js'
 
@@ -75,7 +77,8 @@ export interface Maps {
  * it; one that cannot be used is listed as a fault. Those in memory have at most `routing.maxMapBytes` together.
  */
 export function openMaps(config: Config, layout: DataLayout): Maps {
-  const shelf = createShelf(config.routing.maxMapBytes)
+  const { maxMapBytes, mapPageBytes = usualPageBytes() } = config.routing
+  const shelf = createShelf(maxMapBytes, mapPageBytes)
   let maps: Served[] = []
   let faults: MapFault[] = []
   const bases = createBaseMaps()
@@ -134,6 +137,16 @@ interface Served extends ServedMap {
   readonly stamp: string
 }
 
+/** Share of memory for the pages of a map: 16 MiB on a board of 1 GB, where each of them is missed elsewhere. */
+const PAGE_SHARE = 1 / 64
+
+/** Returns the memory for pages of each map on this machine, of which a control group may allow a part only. */
+function usualPageBytes(): number {
+  // 0 or more than there is: no limit
+  const allowedBytes = process.constrainedMemory() || Number.POSITIVE_INFINITY
+  return Math.max(CACHE_BYTES, Math.min(totalmem(), allowedBytes) * PAGE_SHARE)
+}
+
 /** Maps in memory, the least recently used first. */
 interface Shelf {
   /** Loads a file. @throws AppError BAD_MAP_FILE, errors of the file system */
@@ -145,7 +158,7 @@ interface Shelf {
   watch(hooks: MapHooks): void
 }
 
-function createShelf(maxBytes: number): Shelf {
+function createShelf(maxBytes: number, pageBytes: number): Shelf {
   const inMemory = new Set<LoadedMap>()
   let hooks: MapHooks | undefined
   let loads = 0
@@ -162,7 +175,7 @@ function createShelf(maxBytes: number): Shelf {
         if (size > maxBytes || heldBytes() + size <= maxBytes) break
         drop(oldest)
       }
-      const graph = loadGraphFile(file, maxBytes)
+      const graph = loadGraphFile(file, maxBytes, pageBytes)
       const states = createMapStates(graph)
       const hierarchy = mapHierarchy(graph)
       const map = { name, file, stamp, graph, hierarchy, generation: ++loads, states }

@@ -2,6 +2,8 @@ import { copyFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'nod
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { dijkstra } from '../../src/api/routing/dijkstra.js'
+import type { Settings } from '../../src/config/config.js'
+import { isPaged } from '../../src/routing/graph/paged.js'
 import { rejectsWith } from '../support/rejects-with.js'
 import { openSearch } from '../support/search.js'
 import { at, town } from '../support/town.js'
@@ -28,6 +30,22 @@ t.test('reload: loads new files, keeps unchanged ones, drops those that are gone
   t.equal(parts.maps.list()[0]?.open().graph.junctionCount, 25)
   t.not(parts.maps.list()[0]?.open().generation, generation)
 })
+
+t.test(
+  'openMaps: lines of a map stay in its file where routing.mapPageBytes are too few for them',
+  async (t) => {
+    const isInFile = (t: Test, settings: Settings) => {
+      const { parts } = openSearch(t, { a: town(20) }, settings)
+      return isPaged(parts.maps.list()[0]!.open().graph.geometry)
+    }
+    await t.test('by default 16 MiB at least', async (t) => {
+      t.notOk(isInFile(t, {}))
+    })
+    await t.test('a page', async (t) => {
+      t.ok(isInFile(t, { routing: { mapPageBytes: 4096 } }))
+    })
+  },
+)
 
 t.test('openMaps: a file that cannot be used is reported as a fault, the others are loaded', async (t) => {
   const { call, mapsDir } = openSearch(t, { a: town(3) })

@@ -10,8 +10,10 @@ const BYTE_MASK = PAGE_BYTES - 1
 /** Offsets for each of `Steps.whole`. */
 const STEPS = 16
 const LONG_STEP = 255
-/** Most memory of the pages of a map. Sections that are no larger together stay in memory, which is faster. */
+/** Usual memory for the pages of a map. Sections that are no larger together stay in memory, which is faster. */
 export const CACHE_BYTES = 16 * 1024 * 1024
+/** Bytes in frames are counted in 32 bits with a sign. */
+const MAX_CACHE_BYTES = 1024 ** 3
 
 /**
  * Reads bytes of a map file.
@@ -93,8 +95,8 @@ export function createPages(
   { read, crc32, changed }: Pick<Pages, 'read' | 'crc32' | 'changed'>,
   cacheBytes: number,
 ): Pages {
-  const buffer = new ArrayBuffer(Math.ceil(cacheBytes / PAGE_BYTES) * PAGE_BYTES)
-  const frames = buffer.byteLength / PAGE_BYTES
+  const frames = Math.ceil(Math.min(cacheBytes, MAX_CACHE_BYTES) / PAGE_BYTES)
+  const buffer = new ArrayBuffer(frames * PAGE_BYTES)
   return {
     ...{ read, crc32, changed },
     frameOf: new Int32Array(0),
