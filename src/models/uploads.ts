@@ -129,6 +129,8 @@ export function createUploads(deps: UploadsDeps): Uploads {
   const engine: Engine = { ...deps, digesters, remove, closing: closing.signal }
   const running = new Set<Promise<unknown>>()
   const finishing = new Map<string, Promise<ModelRecord>>()
+  /** uploads whose last bytes were taken, until they are registered: on a hub their rows do not say so */
+  const complete = new Set<string>()
   const tracked = <T>(work: Promise<T>): Promise<T> => {
     running.add(work)
     return work.finally(() => running.delete(work))
@@ -137,18 +139,34 @@ export function createUploads(deps: UploadsDeps): Uploads {
   const finishOnce = (uploadId: string): Promise<ModelRecord> => {
     const known = finishing.get(uploadId)
     if (known !== undefined) return known
-    const work = tracked(finish(engine, uploadId)).finally(() => finishing.delete(uploadId))
+    const work = tracked(finish(engine, uploadId)).finally(() => {
+      finishing.delete(uploadId)
+      complete.delete(uploadId)
+    })
     finishing.set(uploadId, work)
     return work
+  }
+  const appendOnce: Uploads['append'] = async (upload, source, checksum) => {
+    const { uploadId, sizeBytes } = upload
+    if (complete.has(uploadId) || finishing.has(uploadId)) {
+      await finishOnce(uploadId) // its bytes are being read, and must not change
+      return sizeBytes
+    }
+    const offset = await append(engine, upload, source, checksum)
+    if (offset === sizeBytes) complete.add(uploadId)
+    return offset
   }
   return {
     create: (upload) => create(engine, upload),
     findSame: (upload) => uploads.findSame(upload.keyId, upload.sha256, paramsOf(upload)),
     find: (uploadId) => uploads.find(uploadId),
-    append: (upload, source, checksum) => tracked(append(engine, upload, source, checksum)),
+    append: (upload, source, checksum) => tracked(appendOnce(upload, source, checksum)),
     finish: finishOnce,
     finishComplete: (onFault) => finishComplete(engine, finishOnce, onFault),
-    remove,
+    async remove(uploadId) {
+      complete.delete(uploadId)
+      await remove(uploadId)
+    },
     async settle() {
       closing.abort(new AppError('CANCELLED'))
       await Promise.allSettled(running)
@@ -352,13 +370,14 @@ async function startAgain({ uploads }: Engine, uploadId: string): Promise<AppErr
 }
 
 async function stagePart(
-  { parts, blobs }: Engine,
+  engine: Engine,
   { uploadId, sizeBytes }: UploadRecord,
   facts: BlobFacts,
 ): Promise<StagedBlob> {
+  const { parts, blobs } = engine
   if (sizeBytes === 0) await (await parts.openAt(uploadId, 0))?.close() // nothing was appended: create the empty file
+  if (await parts.has(uploadId)) return await blobs.stageFile(parts.pathOf(uploadId), facts)
   // after a crash between the move and the row the bytes are in the blob store already
-  if (!(await parts.has(uploadId)))
-    return { ...facts, keep: async () => undefined, drop: async () => undefined }
-  return await blobs.stageFile(parts.pathOf(uploadId), facts)
+  if ((await blobs.stat(facts.sha256)) === undefined) throw await startAgain(engine, uploadId)
+  return { ...facts, keep: async () => undefined, drop: async () => undefined }
 }

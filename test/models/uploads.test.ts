@@ -82,6 +82,49 @@ t.test(
   },
 )
 
+t.test(
+  'uploads: bytes that are being registered are not written again, as a hub tells no last offset',
+  async (t) => {
+    const { state, openUploads, create, append, rowOf, deps } = await setUp(t)
+    const reads = { isHeld: Promise.resolve() }
+    const uploads = openUploads({
+      requireSpace: async () => undefined,
+      uploads: {
+        ...state.uploads,
+        // the last bytes of an upload of a hub are acknowledged with its model
+        advance: async (id, offset) => (offset === 3000 ? undefined : state.uploads.advance(id, offset)),
+      },
+      blobs: {
+        ...deps.blobs,
+        async stageFile(file, facts) {
+          await reads.isHeld
+          return await deps.blobs.stageFile(file, facts)
+        },
+      },
+    })
+    await create()
+    await append(BYTES.subarray(0, 1000), undefined, uploads)
+    const gate = Promise.withResolvers<void>()
+    reads.isHeld = gate.promise
+    t.equal(await append(BYTES.subarray(1000), undefined, uploads), 3000)
+    t.equal((await rowOf(uuid(1))).offsetBytes, 1000)
+    const others = randomBytes(2000)
+    const before = append(others, undefined, uploads)
+    const registered = uploads.finish(uuid(1))
+    const during = append(others, undefined, uploads)
+    await turn()
+    gate.resolve()
+    t.same(await Promise.all([before, during]), [3000, 3000])
+    const { sha256 } = await registered
+    t.equal(sha256, SHA256)
+    const stored = await deps.blobs.open(SHA256)
+    const read: Uint8Array[] = []
+    for await (const chunk of stored ?? []) read.push(Buffer.from(chunk))
+    t.ok(Buffer.concat(read).equals(BYTES))
+    t.match(await state.models.counts(), { models: 1 })
+  },
+)
+
 t.test('uploads: a restart continues at the offset and reads the part for its digest', async (t) => {
   const { create, append, open } = await setUp(t)
   await create()

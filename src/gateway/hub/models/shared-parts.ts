@@ -4,7 +4,7 @@ import type { PartFiles } from '../../../files/part-files.js'
 import type { UploadPieces } from '../../../files/s3/upload-pieces.js'
 import type { Log } from '../../../log.js'
 import type { UploadRows } from '../../../storage/models/uploads.js'
-import type { UploadPieceRows } from '../../../storage/postgres/models/upload-pieces.js'
+import { type UploadPieceRows, wentOn } from '../../../storage/postgres/models/upload-pieces.js'
 
 /** Largest piece, bytes. Bytes of one request with a checksum are committed at once, up to the size of a model. */
 const PIECE_BYTES = 64 * 1024 * 1024
@@ -57,6 +57,7 @@ export function sharedParts(deps: SharedPartsDeps): SharedParts {
       async openAt(id, offsetBytes) {
         const upload = await uploads.find(id)
         if (upload === undefined) return undefined // it was removed meanwhile
+        if (upload.modelId !== null || upload.offsetBytes !== offsetBytes) throw wentOn()
         let writer = await parts.openAt(id, offsetBytes)
         if (writer === undefined && (await restore(deps, id, offsetBytes)))
           writer = await parts.openAt(id, offsetBytes)

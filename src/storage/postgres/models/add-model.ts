@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ModelStoreRecord } from '../../models/model-stores.js'
-import type { AddedModel, AddOptions, NewModel, NewSignature } from '../../models/models.js'
+import type { AddedModel, AddOptions, ModelRecord, NewModel, NewSignature } from '../../models/models.js'
 import type { TrustedClock } from '../../work/clock.js'
 import { storedText } from '../connection/any-text.js'
 import type { Attempt, PostgresDb, Rows } from '../connection/database.js'
@@ -60,6 +60,8 @@ async function addOne(
   const own = isRepeat ? await findModel(rows, 'm.model_id = $1', model.modelId) : undefined
   if (own !== undefined)
     return { model: own, isRepeat: false, transferIds: options.push ? await feedbacksOf(rows, own) : [] }
+  const uploaded = await uploadedModel(rows, options.uploadId)
+  if (uploaded !== undefined) return { model: uploaded, isRepeat: true, transferIds: [] }
   const store = await storeOf(rows, { schema, clock }, model.store, options)
   if (store === undefined) return undefined
   if (model.origin !== null) {
@@ -148,6 +150,16 @@ async function insertSignature(
     'INSERT INTO model_signature (seq, bundle, key_hint, verdict) VALUES ($1, $2, $3, $4)',
     ...[seq, storedText(bundle), keyHint, verdict],
   )
+}
+
+/** Returns the model that another process has made of the same upload, whose row stays locked until the commit. */
+async function uploadedModel(rows: Rows, uploadId: string | undefined): Promise<ModelRecord | undefined> {
+  if (uploadId === undefined) return undefined
+  const upload = await rows.get<{ modelId: string | null }>(
+    'SELECT model_id AS "modelId" FROM upload WHERE upload_id = $1 FOR UPDATE',
+    uploadId,
+  )
+  return upload?.modelId ? await findModel(rows, 'm.model_id = $1', upload.modelId) : undefined
 }
 
 async function finishUpload(rows: Rows, uploadId: string | undefined, modelId: string): Promise<void> {

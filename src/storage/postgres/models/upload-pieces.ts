@@ -19,7 +19,7 @@ export interface UploadPieceRows {
   add(uploadId: string, piece: UploadPiece): Promise<void>
   /** Returns the pieces in the order of their bytes. */
   list(uploadId: string): Promise<UploadPiece[]>
-  /** Returns all pieces, those of an upload in the order of their bytes. */
+  /** Returns all pieces of uploads that are no model yet, those of an upload in the order of their bytes. */
   listAll(): Promise<(UploadPiece & { uploadId: string })[]>
   /** Forgets the pieces of an upload. @returns false when there were none */
   clear(uploadId: string): Promise<boolean>
@@ -54,14 +54,16 @@ export function createUploadPieceRows(db: PostgresDb, clock: TrustedClock): Uplo
       ),
     listAll: () =>
       db.read.all<UploadPiece & { uploadId: string }>(
-        `SELECT upload_id AS "uploadId", ${COLUMNS} FROM upload_piece ORDER BY upload_id, start_bytes`,
+        `SELECT upload_id AS "uploadId", ${COLUMNS} FROM upload_piece
+          WHERE upload_id IN (SELECT upload_id FROM upload WHERE model_id IS NULL) ORDER BY upload_id, start_bytes`,
       ),
     clear: async (uploadId) =>
       (await db.write((rows) => rows.run('DELETE FROM upload_piece WHERE upload_id = $1', uploadId))) > 0,
   }
 }
 
-function wentOn(): AppError {
+/** Returns the error of a process that does not have the last bytes of an upload. */
+export function wentOn(): AppError {
   const message = 'Another process went on with this upload: ask for its offset and send from there'
   return new AppError('UNAVAILABLE', { retryAfterS: 1 }, { message })
 }

@@ -41,7 +41,9 @@ export function createUploadRows(db: PostgresDb, clock: TrustedClock): UploadRow
         ...[keyId, sha256, params],
       ),
     async advance(uploadId, offsetBytes) {
-      const update = 'UPDATE upload SET offset_bytes = $2, active_at_us = $3 WHERE upload_id = $1'
+      // one whose model is there stays complete, whatever another process finds
+      const update = `UPDATE upload SET offset_bytes = $2, active_at_us = $3
+        WHERE upload_id = $1 AND model_id IS NULL`
       await db.write((rows) => rows.run(update, uploadId, offsetBytes, clock.nowUs()))
     },
     async remove(uploadId) {

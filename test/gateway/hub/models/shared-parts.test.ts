@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createPartFiles } from '../../../../src/files/part-files.js'
 import type { UploadPieces } from '../../../../src/files/s3/upload-pieces.js'
@@ -6,6 +6,7 @@ import { sharedParts } from '../../../../src/gateway/hub/models/shared-parts.js'
 import { sweepPieces } from '../../../../src/gateway/hub/models/sweep-pieces.js'
 import type { UploadRecord, UploadRows } from '../../../../src/storage/models/uploads.js'
 import type { UploadPieceRows } from '../../../../src/storage/postgres/models/upload-pieces.js'
+import { rejectsWith } from '../../../support/rejects-with.js'
 
 const NOW_MS = 1_800_000_000_000
 const DAY_MS = 86_400_000
@@ -57,7 +58,8 @@ t.test('shared parts: files of uploads that ended elsewhere go, others stay', as
 t.test('shared parts: all bytes but the last become pieces', async (t) => {
   const put: string[] = []
   const local = createPartFiles(t.testdir())
-  const uploads = { find: async () => ({ sizeBytes: 100 }) as UploadRecord } as unknown as UploadRows
+  const found = { sizeBytes: 100, offsetBytes: 0, modelId: null } as UploadRecord
+  const uploads = { find: async () => found } as unknown as UploadRows
   const pieces = {
     put: async (_id: string, _file: string, { start, end }: { start: number; end: number }) => {
       put.push(`${start} to ${end}`)
@@ -73,6 +75,18 @@ t.test('shared parts: all bytes but the last become pieces', async (t) => {
   await writer?.close()
   t.same(put, ['0 to 30', '30 to 70'], 'the model is put whole')
   await t.rejects(shared.uploads.advance('b', 10), /is not open here/)
+})
+
+t.test('shared parts: an upload that another process went on with, or ended, is not written', async (t) => {
+  const { parts, local, write } = setUp(t, {
+    ahead: { offsetBytes: 9, modelId: null },
+    ended: { offsetBytes: 5, modelId: 'model' },
+    own: { offsetBytes: 5, modelId: null },
+  })
+  for (const id of ['ahead', 'ended', 'own']) await write(id)
+  for (const id of ['ahead', 'ended']) await rejectsWith(t, parts.openAt(id, 5), 'UNAVAILABLE')
+  await (await parts.openAt('own', 5))?.close()
+  for (const id of ['ahead', 'ended', 'own']) t.equal(statSync(local.pathOf(id)).size, 5, id)
 })
 
 t.test('sweep of pieces: those of uploads that ended a day ago', async (t) => {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createUploadPieceRows } from '../../../../src/storage/postgres/models/upload-pieces.js'
+import { model } from '../../../support/model-rows-conformance.js'
 import { noPostgres } from '../../../support/postgres.js'
 import { postgresStates } from '../../../support/postgres-state.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
@@ -38,6 +39,25 @@ t.test('pieces of uploads', { skip: noPostgres() }, async (t) => {
       [piece(0, 30), piece(30, 20)].map((one) => ({ uploadId, ...one })),
     )
     await rejectsWith(t, rows.add(randomUUID(), piece(0, 1)), 'UNAVAILABLE')
+  })
+
+  await t.test('two processes register one upload: it becomes one model, and stays complete', async (t) => {
+    const { state, rows, uploadId } = await setUp()
+    await rows.add(uploadId, piece(0, 30))
+    const register = async () => {
+      const added = await state.models.add(model(), { autoCreate: true, push: false, uploadId })
+      return added?.model.modelId ?? ''
+    }
+    const [first, second] = await Promise.all([register(), register()])
+    t.equal(first, second)
+    t.match(await state.models.counts(), { models: 1 })
+    t.match(await state.uploads.find(uploadId), { modelId: first, offsetBytes: 100 })
+    await state.uploads.advance(uploadId, 0)
+    t.match(await state.uploads.find(uploadId), { offsetBytes: 100 }, 'a process that finds no bytes')
+    t.notOk(
+      (await rows.listAll()).some((one) => one.uploadId === uploadId),
+      'what is left of it is on no way',
+    )
   })
 
   await t.test('an upload that starts again, or ends, has no pieces', async (t) => {
