@@ -13,14 +13,32 @@ export function cpuS(pid) {
 }
 
 /**
- * Time that its present threads have run so far, s. The scheduler counts it in nanoseconds: `cpuS` adds up hundredths that
- * were found running, which says little about a process that wakes for less.
+ * Begins to count the time that threads of a process run. The scheduler counts it in nanoseconds: `cpuS` adds up hundredths
+ * that were found running, which says little about a process that wakes for less.
+ *
+ * @returns seconds since then of the threads that are there when it is called
  */
-export function ranS(pid) {
-  const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) =>
-    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
-  )
-  return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9
+export function startRan(pid) {
+  const before = ranOf(pid)
+  return () => {
+    let nanoseconds = 0
+    for (const [thread, now] of ranOf(pid)) nanoseconds += now - (before.get(thread) ?? 0)
+    return nanoseconds / 1e9
+  }
+}
+
+/** Thread → nanoseconds that it has run. */
+function ranOf(pid) {
+  const ran = new Map()
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      const [nanoseconds] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')
+      ran.set(thread, Number(nanoseconds))
+    } catch (error) {
+      if (error.code !== 'ENOENT' && error.code !== 'ESRCH') throw error // one that has just ended
+    }
+  }
+  return ran
 }
 
 /** User and system time of its child processes that have ended, s. */

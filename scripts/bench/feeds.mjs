@@ -7,7 +7,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
-import { cpuS, ranS } from '../proc.mjs'
+import { cpuS, startRan } from '../proc.mjs'
 import { startGateway } from './gateway.mjs'
 import { spread } from './load.mjs'
 import { LOADER, register, rpc, sendFile, streamPieces, verdict, watchRss, writeFile } from './loader.mjs'
@@ -205,15 +205,18 @@ async function benchArrival(base, reader) {
   )
 }
 
+/** What the work before has left; threads for large loads end 30 s after it. */
+const SETTLE_MS = 40_000
+
 /** Processor time of idle gateways with feeds, beside that of one without. */
 async function benchIdle(nodes) {
   const plain = await startGateway({ env: ENV })
   try {
-    await sleep(15_000) // what the work before has left
+    await sleep(SETTLE_MS)
     const all = [...nodes, plain]
-    const before = all.map(({ pid }) => ranS(pid))
+    const ran = all.map(({ pid }) => startRan(pid))
     await sleep(IDLE_S * 1000)
-    const percents = all.map((node, at) => ((ranS(node.pid) - before[at]) / IDLE_S) * 100)
+    const percents = ran.map((seconds) => (seconds() / IDLE_S) * 100)
     const idle = percents.at(-1)
     for (const [at, name] of ['feeds up', 'upstream', 'feed down'].entries()) {
       console.log(`idle, ${name}: ${percents[at].toFixed(2)} % of a core; without feeds ${idle.toFixed(2)} %`)

@@ -7,7 +7,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UNIT_ENV } from '../node-flags.mjs'
-import { ranS, statusMb } from '../proc.mjs'
+import { startRan, statusMb } from '../proc.mjs'
 
 const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
 const STARTS = 12
@@ -82,10 +82,10 @@ async function printIdle(servers) {
   const running = []
   for (const { title, command } of servers) running.push({ title, ...(await start(command)) })
   await sleep(SETTLE_MS)
-  const before = running.map(({ child }) => ranS(child.pid))
+  const ran = running.map(({ child }) => startRan(child.pid))
   await sleep(IDLE_S * 1000)
   for (const [i, { title, child }] of running.entries()) {
-    const share = ((ranS(child.pid) - before[i]) / IDLE_S) * 100
+    const share = (ran[i]() / IDLE_S) * 100
     const [rss, anon] = ['VmRSS', 'RssAnon'].map((field) => mb(statusMb(child.pid, field) * 1024 ** 2))
     console.log(
       `${title}: idle RSS ${rss} MB, anonymous ${anon} MB, CPU ${share.toFixed(2)} % over ${IDLE_S} s`,

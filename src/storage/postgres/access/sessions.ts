@@ -42,7 +42,8 @@ const LISTED = `s.session_id AS "sessionId", s.key_id AS "keyId", s.created_at_u
 /** Sessions that are neither closed nor over. Parameters: now, and the last use that is idle. */
 const IS_OPEN = 's.closed_at_us IS NULL AND s.expires_at_us > $1 AND s.last_used_at_us > $2'
 const IS_OF_VALID_KEY = 'k.revoked_at_us IS NULL AND (k.expires_at_us IS NULL OR k.expires_at_us > $1)'
-const BY_ID = `SELECT ${LISTED}, s.closed_at_us AS "closedAtUs" FROM session AS s WHERE session_id = $1`
+const SELECT = `SELECT ${LISTED}, s.closed_at_us AS "closedAtUs" FROM session AS s`
+const BY_ID = `${SELECT} WHERE session_id = $1`
 
 /** Creates the session store. @param idleS time without a call that ends a session; 0 for none */
 export function createSessionStore(db: PostgresDb, clock: TrustedClock, idleS = 0): SessionStore {
@@ -111,7 +112,7 @@ interface Opening {
 }
 
 async function openSessions(
-  { terms }: Parts,
+  parts: Parts,
   rows: Rows,
   { keyId, opened, isRepeat }: Opening,
 ): Promise<GroupOutcome<Opened>[]> {
@@ -119,14 +120,10 @@ async function openSessions(
   const limits = opened.flatMap(({ mostOpen }) => mostOpen ?? [])
   // openings for a key see each other's rows
   if (limits.length > 0) await rows.run('SELECT 1 FROM api_key WHERE key_id = $1 FOR NO KEY UPDATE', keyId)
-  const { nowUs, idleBeforeUs } = terms.bounds()
-  let open =
-    limits.length === 0
-      ? 0
-      : (await rows.all(COUNT_OPEN, nowUs, idleBeforeUs, keyId, Math.max(...limits))).length
+  let open = limits.length === 0 ? 0 : await countOpen(parts, rows, keyId, Math.max(...limits))
   const begun: (NewSession & ReturnType<SessionTerms['begin']>)[] = []
   const outcomes = opened.map((each): GroupOutcome<Opened> => {
-    const term = terms.begin(each)
+    const term = parts.terms.begin(each)
     const known = made.get(each.sessionId)
     if (known !== undefined) return { result: { expiresAtUs: known.expiresAtUs, lifeS: term.lifeS } }
     if (each.mostOpen !== undefined && open >= each.mostOpen) return { fault: tooManySessions(each.mostOpen) }
@@ -155,9 +152,8 @@ const INSERT = `INSERT INTO session (session_id, token_hash, key_id, created_at_
 
 /** Returns those of an attempt before, whose commit may have taken place, by their ids. */
 async function sessionsOf(rows: Rows, opened: readonly NewSession[]): Promise<Map<string, SessionRow>> {
-  const sql = `SELECT ${LISTED}, s.closed_at_us AS "closedAtUs" FROM session AS s WHERE session_id = ANY ($1::text[])`
   const ids = opened.map(({ sessionId }) => sessionId)
-  const found = await rows.all<SessionRow>(sql, ids)
+  const found = await rows.all<SessionRow>(`${SELECT} WHERE session_id = ANY ($1::text[])`, ids)
   return new Map(found.map((row) => [row.sessionId, row]))
 }
 

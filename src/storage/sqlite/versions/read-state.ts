@@ -351,7 +351,7 @@ function preparePages(
   return (ids) => readByIds<StateRow>(made, ids, paramsOf, { maxRows: pageRows })
 }
 
-/** @param isPage sizes stand in place of large values */
+/** @param isPage sizes stand in place of large values, hexadecimal digits in that of small geometries */
 function selectOf({ state, columns }: Pick<StatePlan, 'state' | 'columns'>, isPage = false): string {
   const values = columns.map((column) => {
     if (column.name === TRANSACTION_RANGE) return beganAtSql(state)
