@@ -1,10 +1,13 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import { openState } from '../../src/storage/sqlite/state.js'
+import { makeGraph } from '../support/make-graph.js'
 import { connect, FL, MODELS, putModel } from '../support/models.js'
 import { cli } from '../support/run-cli.js'
 import { startGateway } from '../support/start-gateway.js'
+import { town } from '../support/town.js'
 
 interface Check {
   name: string
@@ -83,6 +86,28 @@ t.test('doctor: faults of the settings, and of files they refer to', async (t) =
   t.match(missing.find('config').findings.at(-1)?.message, /certificate .*cannot be read/)
   allAdvised(t, missing.checks)
 })
+
+t.test(
+  'doctor: a map whose profiles are not prepared, because they are larger than their cache',
+  async (t) => {
+    const { cwd, doctor, file } = await prepared(t)
+    const graph = makeGraph(town(9))
+    writeGraphFile(file('maps/town.graph'), { ...graph, nodeRank: undefined })
+    t.match((await doctor()).find('maps').findings, [{ state: 'ok', message: /town\.graph: .*intact$/ }])
+    writeFileSync(
+      path.join(cwd, 'edge.config.json'),
+      JSON.stringify({ dataDir: './data', routing: { profileCacheBytes: 1024 } }),
+    )
+    const { checks, find } = await doctor()
+    t.match(find('maps').findings, [
+      {
+        state: 'warning',
+        message: /intact, but .* many times slower: .*, routing\.profileCacheBytes is 1024$/,
+      },
+    ])
+    allAdvised(t, checks)
+  },
+)
 
 t.test('doctor: every broken part is reported, with advice', async (t) => {
   const { cwd, doctor, file } = await prepared(t)
