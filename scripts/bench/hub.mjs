@@ -1,4 +1,4 @@
-// A hub on PostgreSQL and an S3-compatible store: simulated gateways send rows and models over HTTP, then some of
+// A hub on PostgreSQL and an S3-compatible store: simulated gateways send rows over HTTP, then some of
 // them send what they gathered in a day without a link, beside batches of the same size that a driver writes by
 // itself. Engines, hub and gateways share the cores. Options: --gateways=N, --events=N a second, --seconds=N,
 // --processes=N of gateways, --storms=N times at which all lose their links for 20 s, --backlog=N rows of each of 200
@@ -66,13 +66,14 @@ async function steady(hub) {
     ...{ 'keep-alive-s': 0, 'read-back': 20, storms },
   })
   const share = used()
-  const { rowsPerSecond, bytesPerRow, ackMs, outageAckMs, herd, failedSessions, rowsCompared, faultCount } =
-    summary
+  const { rowsPerSecond, bytesPerRow, ackMs, outageAckMs, failedSessions, rowsCompared, faultCount } = summary
   console.log(`${gateways} gateways, ${events} events/s asked, ${seconds} s, storms of reconnects: ${storms}`)
   console.log(`rows taken                ${rowsPerSecond} /s, ${bytesPerRow} bytes a row on the wire`)
   console.log(`acknowledgements          p50 ${ackMs.p50} ms, p99 ${ackMs.p99} ms`)
   console.log(`for 60 s after outages    p50 ${outageAckMs.p50} ms, p99 ${outageAckMs.p99} ms`)
-  console.log(`reconnects                ${herd} in a second at most, ${failedSessions} sessions failed`)
+  console.log(
+    `reconnects                at most ${summary.herd} in a second, ${summary.herdOfMinute} in a minute; ${failedSessions} sessions failed`,
+  )
   console.log(`rows compared             ${rowsCompared}, faults ${faultCount}`)
   console.log(`processors                ${share}`)
   console.log(`hub process               ${statusMb(hub.pid, 'VmHWM').toFixed(0)} MB RSS at most`)

@@ -15,6 +15,9 @@ dpkg -s fieldgate >/dev/null 2>&1 && fail "the package is installed already"
 dpkg -i "$old" >/dev/null
 [ "$(stat -c '%U:%G %a' $config)" = "root:fieldgate 640" ] || fail "$config: $(stat -c '%U:%G %a' $config)"
 [ "$(stat -c '%U %a' /var/lib/fieldgate)" = "fieldgate 700" ] || fail "/var/lib/fieldgate is not the user's own"
+for folder in /var/lib/fieldgate-hub /etc/fieldgate/keys; do
+  [ "$(stat -c '%U %a' $folder)" = "fieldgate 700" ] || fail "$folder is not the user's own, as a hub needs it"
+done
 say "install"
 
 links=$(find /etc/systemd -name 'fieldgate-update.*')
@@ -74,7 +77,8 @@ say "remove keeps settings and data"
 dpkg -i "$new" >/dev/null
 [ "$(fieldgate key list --json)" = "$before" ] || fail "data are not found after another install"
 dpkg -P fieldgate >/dev/null 2>&1
-[ ! -e /etc/fieldgate ] && [ ! -e /var/cache/fieldgate ] || fail "purge left settings or cache"
+[ ! -e /etc/fieldgate ] && [ ! -e /var/cache/fieldgate ] && [ ! -e /var/lib/fieldgate-hub ] ||
+  fail "purge left settings, cache, or the folder of a hub that never was"
 [ -f /var/lib/fieldgate/state.db ] || fail "purge took the data"
 rm -r /var/lib/fieldgate
 say "purge removes settings and cache, and keeps the data"

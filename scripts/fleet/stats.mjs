@@ -77,9 +77,17 @@ export function summaryOf(stats, seconds) {
       ]),
     ),
     refused,
-    /** most gateways that came back within a second */
-    herd: Math.max(0, ...Object.values(reconnects)),
+    /** most gateways that came back within a second, and within a minute */
+    herd: mostWithin(reconnects, 1),
+    herdOfMinute: mostWithin(reconnects, 60),
     rssMegabytes: Math.round(rssBytes / 1e6),
     loopMs: Math.round(loopMs),
   }
+}
+
+/** Most gateways that came back within some seconds. @param reconnects second of the run → gateways */
+function mostWithin(reconnects, seconds) {
+  const at = Object.entries(reconnects).map(([second, count]) => [Number(second), count])
+  const from = (first) => at.filter(([second]) => second >= first && second < first + seconds)
+  return Math.max(0, ...at.map(([first]) => from(first).reduce((sum, [, count]) => sum + count, 0)))
 }
