@@ -20,6 +20,8 @@ const STORE = '/api/v2/model_store'
 /** Bytes a second of the sender: an upload takes several kills. */
 const BYTES_PER_S = 40_000_000
 const CHUNK_BYTES = 256 * 1024
+/** Share of the requests whose process is killed. The others may end: registration takes longer than a process lives. */
+const KILLED = 0.85
 
 const random = createRandom(flags.seed)
 const owner = createOwner()
@@ -44,7 +46,7 @@ try {
     let modelId = null
     while (modelId === null) {
       const sending = send(`${taker.url}${at}`, headers, bytes, offset)
-      if (counts.kills < flags.kills) {
+      if (counts.kills < flags.kills && random() < KILLED) {
         await sleep(200 + random() * 1500)
         await taker.kill()
         counts.kills++
