@@ -32,11 +32,13 @@ fieldgate init --json >/dev/null
 before=$(fieldgate key list --json)
 man -l /usr/share/man/man8/fieldgate.8.gz >/dev/null 2>&1 || ! command -v man >/dev/null || fail "the man page cannot be read"
 if command -v systemd-analyze >/dev/null; then
-  systemd-analyze verify /usr/lib/systemd/system/fieldgate.service || fail "systemd-analyze verify"
-  exposure=$(systemd-analyze security --offline=true --no-pager /usr/lib/systemd/system/fieldgate.service |
-    sed -n 's/.*Overall exposure level[^:]*: \([0-9.]*\).*/\1/p')
-  awk -v x="$exposure" 'BEGIN { exit !(x > 0 && x <= 1.5) }' || fail "exposure is $exposure, expected at most 1.5"
-  say "systemd-analyze verify, exposure $exposure"
+  for unit in fieldgate.service fieldgate-hub.service; do
+    systemd-analyze verify "/usr/lib/systemd/system/$unit" || fail "systemd-analyze verify $unit"
+    exposure=$(systemd-analyze security --offline=true --no-pager "/usr/lib/systemd/system/$unit" |
+      sed -n 's/.*Overall exposure level[^:]*: \([0-9.]*\).*/\1/p')
+    awk -v x="$exposure" 'BEGIN { exit !(x > 0 && x <= 1.5) }' || fail "exposure of $unit is $exposure, expected at most 1.5"
+    say "systemd-analyze verify $unit, exposure $exposure"
+  done
   for unit in fieldgate-update.service fieldgate-update.timer; do
     systemd-analyze verify "/usr/lib/systemd/system/$unit" || fail "systemd-analyze verify $unit"
   done
