@@ -1,18 +1,29 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import t from 'tap'
 import { loadConfig, type Settings } from '../../src/config/config.js'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 const succeeds = (program: string, ...argv: string[]) =>
   spawnSync(program, argv, { stdio: 'ignore' }).status === 0
-const noYaml = succeeds('python3', '-c', 'import yaml') ? false : 'skipped: python3-yaml is not installed'
+const PYTHON = '/usr/bin/python3'
+/** @returns reason for which tests that need a module of Debian's Python are skipped */
+const without = (module: string) =>
+  succeeds(PYTHON, '-c', `import ${module}`) ? false : `skipped: python3-${module} is not installed`
+const noYaml = without('yaml')
+/** Compose of this machine: the plugin of docker, or the program of Debian 12, which needs no docker to check a file. */
+const compose = [['docker', 'compose'], ['docker-compose']].find(([program = '', ...words]) =>
+  succeeds(program, ...words, 'version'),
+)
+const noCompose =
+  compose === undefined ? 'skipped: neither docker compose nor docker-compose is installed' : false
 const noHaproxy = succeeds('haproxy', '-v') ? false : 'skipped: haproxy is not installed'
 
 /** Reads the documents of a YAML file. */
 function readYaml(file: string): Record<string, never>[] {
   const program = 'import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))'
-  return JSON.parse(execFileSync('python3', ['-c', program, file], { encoding: 'utf8' }))
+  return JSON.parse(execFileSync(PYTHON, ['-c', program, file], { encoding: 'utf8' }))
 }
 
 const faultsOf = (settings: Settings) => {
@@ -41,6 +52,53 @@ t.test('deploy: compose.yaml runs two equal processes after hub init', { skip: n
   t.match(init?.command, ['hub', 'init', '--config'])
   t.match(hub1?.depends_on, { init: { condition: 'service_completed_successfully' } })
 })
+
+t.test(
+  'deploy: compose takes compose.yaml, and refuses a field that it does not know',
+  { skip: noCompose },
+  async (t) => {
+    const dir = path.join(t.testdir(), 'deploy')
+    cpSync('deploy', dir, { recursive: true })
+    for (const secret of ['database-password', 'access-key', 'secret-key'])
+      writeFileSync(path.join(dir, secret), 'x')
+    const file = path.join(dir, 'compose.yaml')
+    const [program = '', ...words] = compose ?? []
+    const isOld = /^docker-compose version 1\./.test(
+      spawnSync(program, [...words, 'version'], { encoding: 'utf8' }).stdout,
+    )
+    // Compose 2 brought the name of a project, at the top of the file
+    const text = readFileSync(file, 'utf8').replace(/^name: .*\n/m, (line) => (isOld ? '' : line))
+    const check = (checked: string) => {
+      writeFileSync(file, checked)
+      return spawnSync(program, [...words, '-f', file, 'config', '-q'], { encoding: 'utf8' })
+    }
+    const { status, stderr } = check(text)
+    t.equal(status, 0, stderr)
+    const refused = check(text.replace('read_only:', 'readonly:'))
+    t.not(refused.status, 0)
+    t.match(refused.stderr, /readonly/)
+  },
+)
+
+t.test(
+  "deploy: kubernetes.yaml has the fields of Kubernetes' own types alone",
+  { skip: noYaml || without('kubernetes') },
+  async (t) => {
+    const faultsIn = (file: string) =>
+      execFileSync(PYTHON, ['test/support/kubernetes-faults.py', file], { encoding: 'utf8' })
+    t.equal(faultsIn('deploy/kubernetes.yaml'), '')
+    const wrong = path.join(t.testdir(), 'wrong.yaml')
+    const text = readFileSync('deploy/kubernetes.yaml', 'utf8')
+    writeFileSync(wrong, text.replace('replicas: 2', 'replicas: two').replace('topologyKey:', 'topology:'))
+    const faults = faultsIn(wrong)
+    for (const found of [
+      /replicas: found 'two', expected int/,
+      /topology: unknown/,
+      /`topology_key`, must not/,
+    ])
+      t.match(faults, found)
+  },
+)
 
 t.test(
   'deploy: kubernetes.yaml asks the health paths, and its settings have no fault',
