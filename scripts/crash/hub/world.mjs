@@ -16,7 +16,7 @@ const { noHaproxy, startHaproxy } = await import('../../../test/support/haproxy.
 
 /** Reason why this cannot run here; false when it can. */
 export const withoutEngines = ({ stores, patroni }) =>
-  noPostgres() || (patroni === 1 && noPatroni()) || noObjects(stores) || noHaproxy()
+  noPostgres('pg_basebackup') || (patroni === 1 && noPatroni()) || noObjects(stores) || noHaproxy()
 
 /** Table that the gateway and the simulated ones send. */
 export const SENT = 'crash_sent'

@@ -9,7 +9,7 @@ import { DEFINITION, MAP, queryOf } from '../../support/feeds.js'
 import { freePort, noHaproxy, runHaproxy } from '../../support/haproxy.js'
 import { type HubPlace, hubCall, hubCli, noHub, serveHub } from '../../support/hub.js'
 import { recordAt } from '../../support/moved.js'
-import { asServerUser, binaries, serverFolder } from '../../support/postgres.js'
+import { asServerUser, binaries, noPostgres, serverFolder } from '../../support/postgres.js'
 import { pairHeaders } from '../../support/start-gateway.js'
 import { openBucket, startSwift } from '../../support/swift.js'
 import { spawnTied } from '../../support/tied-process.js'
@@ -173,7 +173,7 @@ async function writeSettings(t: Test, { dir, db1, db2 }: Machines): Promise<HubP
 t.test(
   'docs/hub.md: a hub of two servers, a bucket and two processes behind haproxy, and a fail-over',
   {
-    skip: noHub() || noHaproxy() || missing('openssl'),
+    skip: noHub() || noPostgres('psql', 'pg_basebackup') || noHaproxy() || missing('openssl'),
   },
   async (t) => {
     const machines = await makeMachines(t)

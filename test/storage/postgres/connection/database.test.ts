@@ -148,6 +148,7 @@ t.test('PostgreSQL: values, transactions and pool', { skip }, async (t) => {
 
   await t.test(
     'a process that was frozen inside a transaction: the server ended it, it is repeated',
+    { skip: noPostgres('psql') },
     async (t) => {
       const { db, name } = await open(t, server)
       let attempts = 0

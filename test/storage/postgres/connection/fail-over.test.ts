@@ -15,6 +15,7 @@ import {
 import { rejectsWith } from '../../../support/rejects-with.js'
 
 const skip = noPostgres()
+const noStandby = noPostgres('pg_basebackup')
 const INSERT = 'INSERT INTO item VALUES ($1) ON CONFLICT (id) DO NOTHING'
 
 t.test('PostgreSQL: a server that is killed, frozen, or a standby', { skip }, async (t) => {
@@ -98,6 +99,7 @@ t.test('PostgreSQL: a server that is killed, frozen, or a standby', { skip }, as
 
   await t.test(
     'a standby as the only host takes no writes; among several the primary is found',
+    { skip: noStandby },
     async (t) => {
       const name = await makeTable(server)
       const standby = await startStandby(t, server)
@@ -129,7 +131,7 @@ t.test('PostgreSQL: a server that is killed, frozen, or a standby', { skip }, as
   )
 })
 
-t.test('PostgreSQL: a synchronous standby', { skip }, async (t) => {
+t.test('PostgreSQL: a synchronous standby', { skip: noStandby }, async (t) => {
   const server = await startServer(t)
   const name = await makeTable(server)
   const limits = { commitMs: 1000, waitMs: 1000 }

@@ -16,7 +16,7 @@ const write = (db: PostgresDb, id: number) =>
 
 t.test(
   'PostgreSQL: of two primaries at once, the replaced one acknowledges nothing',
-  { skip: noPostgres() },
+  { skip: noPostgres('pg_basebackup') },
   async (t) => {
     const former = await startServer(t)
     const name = await makeDatabase(former)

@@ -42,23 +42,27 @@ t.test('gate: shut once, however often it is told, until a probe succeeds', asyn
   gate.requireOpen()
 })
 
-t.test('PostgreSQL: writes while a synchronous standby is away', { skip: noPostgres() }, async (t) => {
-  const server = await startServer(t)
-  const name = await makeDatabase(server)
-  await server.admin(
-    `SET synchronous_commit = local; CREATE SCHEMA fieldgate AUTHORIZATION fieldgate;
+t.test(
+  'PostgreSQL: writes while a synchronous standby is away',
+  { skip: noPostgres('pg_basebackup') },
+  async (t) => {
+    const server = await startServer(t)
+    const name = await makeDatabase(server)
+    await server.admin(
+      `SET synchronous_commit = local; CREATE SCHEMA fieldgate AUTHORIZATION fieldgate;
     CREATE TABLE fieldgate.item (id int PRIMARY KEY, uses int NOT NULL DEFAULT 0);
     GRANT ALL ON ALL TABLES IN SCHEMA fieldgate TO fieldgate`,
-    name,
-  )
-  const standby = await startStandby(t, server)
-  await server.admin(`ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (standby)'`)
-  await server.admin('SELECT pg_reload_conf()')
-  await untilSync(server)
+      name,
+    )
+    const standby = await startStandby(t, server)
+    await server.admin(`ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (standby)'`)
+    await server.admin('SELECT pg_reload_conf()')
+    await untilSync(server)
 
-  await t.test('killed', (t) => conform(t, { server, standby, name, first: 100 }, 'kill'))
-  await t.test('frozen', (t) => conform(t, { server, standby, name, first: 200 }, 'freeze'))
-})
+    await t.test('killed', (t) => conform(t, { server, standby, name, first: 100 }, 'kill'))
+    await t.test('frozen', (t) => conform(t, { server, standby, name, first: 200 }, 'freeze'))
+  },
+)
 
 interface World {
   readonly server: TestServer
