@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import path from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { API_PATHS } from '../../../../src/gateway/apis.js'
 import { FEED_SETTINGS, until } from '../../../support/feeds.js'
 import { ENV } from '../../../support/fleet.js'
@@ -21,7 +21,8 @@ interface Model {
   readonly model_state: number
 }
 
-t.test('hub: gateways send models through their outboxes', { skip }, async (t) => {
+/** Starts a hub of two processes. `start` starts a gateway. */
+async function setUp(t: Test) {
   const place = await makeHub(t, await startEngines(t))
   const admin: KeyPair = JSON.parse((await hubCli(place, 'hub', 'init', '--json')).stdout)
   const headers = pairHeaders(admin)
@@ -43,28 +44,29 @@ t.test('hub: gateways send models through their outboxes', { skip }, async (t) =
     return { etag: file.headers.get('etag'), bytes: Buffer.from(await file.arrayBuffer()) }
   }
   /** Both processes of the hub have the bytes, under the digest that they have here. */
-  const hasBytes = async (model: Model | undefined, bytes: Uint8Array) => {
+  const hasBytes = async (t: Test, model: Model | undefined, bytes: Uint8Array) => {
     for (const { url } of [one, two]) {
       const file = await download(url, model?.model_id ?? '')
       t.ok(file.bytes.equals(bytes), 'the bytes of the gateway')
       t.match(file.etag, sha256Of(bytes))
     }
   }
+  return { ...{ dir: place.dir, admin, headers, one, two }, ...{ start, atHub, hasBytes } }
+}
+
+t.test('hub: gateways send models through their outboxes', { skip }, async (t) => {
+  const { dir, admin, headers, one, two, start, atHub, hasBytes } = await setUp(t)
   const van = await start('van')
   let sent = ''
 
   await t.test('a member sends what its profile says, without being asked', async (t) => {
     const profile = { model_stores: [{ store: 'rain' }] }
-    for (const [method, params] of [
-      ['fleet.set_profile', { name: 'field', profile }],
-      ['fleet.create_token', { profile: 'field' }],
-    ] as const) {
-      const { body } = await hubCall(one, headers, API_PATHS.fleet, method, params)
-      if (method === 'fleet.set_profile') continue
-      const argv = ['join', two.url, '--token', body.result.text, '--name', 'van', '--data-dir', van.dataDir]
-      const joined = await cli(place.dir, argv, ENV)
-      t.equal(joined.code, 0, joined.stderr)
-    }
+    const fleet = (method: string, params: object) => hubCall(one, headers, API_PATHS.fleet, method, params)
+    await fleet('fleet.set_profile', { name: 'field', profile })
+    const { body } = await fleet('fleet.create_token', { profile: 'field' })
+    const argv = ['join', two.url, '--token', body.result.text, '--name', 'van', '--data-dir', van.dataDir]
+    const joined = await cli(dir, argv, ENV)
+    t.equal(joined.code, 0, joined.stderr)
     await until(
       async () => (await van.call(FL, 'fl.list_upstream_info')).body.result,
       (found) => found?.length === 1,
@@ -74,7 +76,7 @@ t.test('hub: gateways send models through their outboxes', { skip }, async (t) =
     const facts = { model_sha256: sha256Of(BYTES), model_size: BYTES.length, model_state: 20, hop_count: 1 }
     t.match(model, { ...facts, model_kind: DATA.model_kind, model_meta: { exact: 1, round: 3 } })
     t.not(model?.model_id, sent, 'the hub gives an id of its own')
-    await hasBytes(model, BYTES)
+    await hasBytes(t, model, BYTES)
     await until(
       () => transfersOf(van),
       ([first]) => first?.state === 'delivered',
@@ -110,7 +112,7 @@ t.test('hub: gateways send models through their outboxes', { skip }, async (t) =
     )
     const models = await atHub()
     t.equal(new Set(models.map(({ model_id }) => model_id)).size, 2)
-    await hasBytes(models[1], BYTES)
+    await hasBytes(t, models[1], BYTES)
   })
 
   await t.test('the next round goes up, and an aggregated model comes down', async (t) => {
@@ -119,7 +121,7 @@ t.test('hub: gateways send models through their outboxes', { skip }, async (t) =
     await putModel(van, next)
     const all = await until(atHub, (found) => found.length === 3)
     t.equal(all[2]?.model_sha256, sha256Of(next))
-    await hasBytes(all[2], next)
+    await hasBytes(t, all[2], next)
     const hub = { url: one.url, admin } as Parameters<typeof putModel>[0]
     const whole = randomBytes(300_000)
     const { body: made } = await putModel(hub, whole, { method: 'model_store.model.put_aggregated' })

@@ -1,62 +1,14 @@
 import t, { type Test } from 'tap'
 import { LOADER_PATH } from '../../../../src/gateway/apis.js'
-import { boxPolygon } from '../../../support/boxes.js'
 import { noHub } from '../../../support/hub.js'
 import { type Answer, type Pair, startPair } from '../../../support/hub-beside-gateway.js'
 import { linkOf, ogcFaults } from '../../../support/ogc.js'
+import { RAIN, ROWS, rowOf } from '../../../support/rain-rows.js'
 
 const skip = noHub()
-const ROWS = 25
 const ITEMS = '/ogc/collections/table.rain/items'
 const MERCATOR = 'http://www.opengis.net/def/crs/EPSG/0/3857'
 const LAT_LNG = 'http://www.opengis.net/def/crs/EPSG/0/4326'
-
-const RAIN = {
-  ...{ data_name: 'rain', unique_columns: ['hits'] },
-  record_def: {
-    gauge: { udt_name: 'varchar', length: 20 },
-    mm: { udt_name: 'float8' },
-    depth: { udt_name: 'float4', is_nullable: true },
-    hits: { udt_name: 'int4' },
-    total: { udt_name: 'int8' },
-    code: { udt_name: 'bpchar', length: 6, is_nullable: true },
-    wet: { udt_name: 'bool' },
-    day: { udt_name: 'date' },
-    at: { udt_name: 'timetz', is_nullable: true },
-    bytes: { udt_name: 'bytea', is_nullable: true },
-    note: { udt_name: 'text', need_crypto: true },
-  },
-}
-
-/** Geometries of each kind: most are points, one is null. */
-function geometryOf(n: number): object | null {
-  const [lng, lat] = [n / 10 - 5, n / 10 - 5]
-  if (n === 3) return null
-  if (n === 5) return boxPolygon(lng, lat, lng + 0.25, lat + 0.25)
-  const end = [lng + 0.3, lat]
-  return n === 7
-    ? { type: 'LineString', coordinates: [[lng, lat], end] }
-    : { type: 'Point', coordinates: [lng, lat] }
-}
-
-/** Row `n` lasts an hour from hour `n`; the last one has no end. */
-function rowOf(n: number): object {
-  const hour = (h: number) => new Date(Date.UTC(2026, 0, 1, h)).toISOString()
-  return {
-    ...{ type: 'Feature', geometry: geometryOf(n) },
-    properties: {
-      ...{ start_datetime: hour(n), end_datetime: n === ROWS - 1 ? null : hour(n + 1) },
-      ...{ gauge: `g${n % 10} "é"`, mm: n % 2 === 0 ? n : n + 0.1, depth: n === 4 ? null : n / 3, hits: n },
-      ...{ total: n === 9 ? '9007199254740993' : n, code: n === 4 ? null : `c${n}`, wet: n % 2 === 0 },
-      ...{
-        day: '2026-01-01',
-        at: n === 4 ? null : '10:20:30.5+09',
-        bytes: n === 4 ? null : 'AAEC/w==',
-      },
-      note: `secret ${n}`,
-    },
-  }
-}
 
 const DOCUMENTS = [
   ...['/ogc', '/ogc/conformance', '/ogc/api', '/ogc/collections', '/ogc/collections/table.rain'],
