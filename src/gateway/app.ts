@@ -63,7 +63,7 @@ async function open(options: ServicesOptions, server: HttpServer): Promise<Opene
 function serve(options: ServicesOptions, services: Services, server: HttpServer): Opened {
   const { config, log, version, layout } = options
   const stopping = new AbortController()
-  let isDraining = false
+  const draining = new AbortController()
   const families = createFamilyReader(services, layout, config, {
     connections: server.connections,
     memory: () => calls.budget.facts(),
@@ -73,7 +73,7 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
   const refusals = createRefusalSampler(log, config.log.refusalsPerMinute)
   const stopSignal = stopping.signal
   const calls = callDeps<GatewayContext>({
-    ...{ config, log, version, metrics, refusals, stopSignal },
+    ...{ config, log, version, metrics, refusals, stopSignal, drainSignal: draining.signal },
     stores: services.stores,
     apis: createApis(config),
     discoverFacts: services.models.discoverFacts,
@@ -84,7 +84,7 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
   const signInLinks = createSignInLinks({ ...services.shared, config, log })
   const app = createRoutes({
     ...{ config, log, version, services, calls, metrics, refusals, backend, signInLinks, history },
-    isDraining: () => isDraining,
+    isDraining: () => draining.signal.aborted,
   })
   const watches = [
     renewTlsOnChange(config, server, log),
@@ -101,7 +101,7 @@ function serve(options: ServicesOptions, services: Services, server: HttpServer)
   }
 
   async function stop(): Promise<void> {
-    isDraining = true
+    draining.abort()
     history.stop()
     for (const endWatch of watches) endWatch()
     const cancelling = setTimeout(() => stopping.abort(), config.server.drainMs * CANCEL_AT_SHARE)

@@ -37,6 +37,8 @@ export interface CallsOptions<C> {
   readonly refusals: LineSampler<'sign-ins' | 'forbidden' | 'faults'>
   /** fires when running calls must end */
   readonly stopSignal: AbortSignal
+  /** fires when the gateway begins to stop */
+  readonly drainSignal: AbortSignal
 }
 
 /**
@@ -44,7 +46,7 @@ export interface CallsOptions<C> {
  * figures.
  */
 export function callDeps<C>(options: CallsOptions<C>): CallDeps<C> {
-  const { config, log, metrics, refusals, stopSignal } = options
+  const { config, log, metrics, refusals, stopSignal, drainSignal } = options
   const { limits } = config
   return {
     stores: options.stores,
@@ -62,6 +64,7 @@ export function callDeps<C>(options: CallsOptions<C>): CallDeps<C> {
     writeIdleMs: limits.writeIdleMs,
     compressions: createCompressions(limits.compressedAnswers),
     stopSignal,
+    drainSignal,
     contextOf: options.contextOf,
     discover: createDiscovery(options),
     pathOf: pathFinder(options.apis),

@@ -59,6 +59,8 @@ export interface CallDeps<C> {
   readonly meter?: Meter
   /** fires when the gateway stops */
   readonly stopSignal: AbortSignal
+  /** fires when the gateway begins to stop: what only waits for news ends then, running calls go on */
+  readonly drainSignal: AbortSignal
 }
 
 /** Ways in which callers of a route may sign in. */
@@ -160,6 +162,11 @@ export function dispatchOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps:
 /** Makes a signal that fires when the caller hangs up or the gateway stops. */
 export function endSignal<C>(c: HttpContext, { stopSignal }: CallDeps<C>): AbortSignal {
   return requestSignal(c, stopSignal)
+}
+
+/** Makes a signal for an answer that only waits for news: it fires when the caller hangs up or the gateway begins to stop. */
+export function waitSignal<C>(c: HttpContext, { drainSignal }: CallDeps<C>): AbortSignal {
+  return requestSignal(c, drainSignal)
 }
 
 /** Options of an answer on this connection, made when the calls are over. */

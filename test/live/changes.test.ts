@@ -266,14 +266,17 @@ t.test('changes: over HTTP, with columns, conditions and resumption', async (t) 
   t.match(again.data().at(-1), { after: 3, reason: 'the table was dropped' })
 })
 
-t.test('changes: a stop of the gateway ends the streams', async (t) => {
-  const gateway = await startGateway(t)
-  await gateway.call(LOADER, 'loaderwebapi.register_loader', {
-    ...{ data_name: 'x', record_def: {}, unique_columns: ['start_datetime'] },
-  })
-  const stream = await listen(gateway, 'x')
-  const stopped = gateway.gateway.stop()
-  await until('the stream has ended', () => stream.state.isEnded)
-  t.match(stream.data(), [{ after: 0, reason: 'the gateway stops' }])
-  await stopped
-})
+t.test(
+  'changes: a stop of the gateway ends the streams at once, not when running calls are cut',
+  async (t) => {
+    const gateway = await startGateway(t, { settings: { server: { drainMs: 600_000 } } })
+    await gateway.call(LOADER, 'loaderwebapi.register_loader', {
+      ...{ data_name: 'x', record_def: {}, unique_columns: ['start_datetime'] },
+    })
+    const stream = await listen(gateway, 'x')
+    const stopped = gateway.gateway.stop()
+    await until('the stream has ended', () => stream.state.isEnded)
+    t.match(stream.data(), [{ after: 0, reason: 'the gateway stops' }])
+    await stopped
+  },
+)

@@ -132,6 +132,7 @@ export async function startTransport(
     onHangUp: () => undefined,
     onSignInFailure: () => undefined,
     stopSignal: stopping.signal,
+    drainSignal: stopping.signal,
   })
   const server = createHttpServer(app.fetch, config, null)
   const { port } = await server.listen('127.0.0.1', 0)

@@ -96,7 +96,7 @@ function serveHub(options: ServicesOptions, services: HubServices, server: HttpS
   const { config, log, version, layout } = options
   const { searcher, maps } = services.search
   const stopping = new AbortController()
-  let isDraining = false
+  const draining = new AbortController()
   const families = createHubFamilies(services, config, {
     connections: server.connections,
     memory: () => calls.budget.facts(),
@@ -105,7 +105,8 @@ function serveHub(options: ServicesOptions, services: HubServices, server: HttpS
   const refusals = createRefusalSampler(log, config.log.refusalsPerMinute)
   const apis = createHubApis(config)
   const calls = callDeps<HubContext>({
-    ...{ config, log, version, metrics, refusals, apis, stopSignal: stopping.signal },
+    ...{ config, log, version, metrics, refusals, apis },
+    ...{ stopSignal: stopping.signal, drainSignal: draining.signal },
     stores: services.stores,
     discoverFacts: services.models.discoverFacts,
     limiter: createRateLimiter(config.limits, {
@@ -123,7 +124,7 @@ function serveHub(options: ServicesOptions, services: HubServices, server: HttpS
     calls,
     metrics,
     refusals,
-    isDraining: () => isDraining,
+    isDraining: () => draining.signal.aborted,
   }
   const app = createHubRoutes(routed)
   const watches = [renewTlsOnChange(config, server, log), watchMaps({ config, layout, maps, log })]
@@ -137,7 +138,7 @@ function serveHub(options: ServicesOptions, services: HubServices, server: HttpS
   }
 
   async function stop(): Promise<void> {
-    isDraining = true
+    draining.abort()
     for (const endWatch of watches) endWatch()
     const cancelling = setTimeout(() => stopping.abort(), config.server.drainMs * CANCEL_AT_SHARE)
     await server.stop(config.server.drainMs)

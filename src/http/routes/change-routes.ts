@@ -5,7 +5,7 @@ import type { Caller } from '../../auth/caller.js'
 import { AppError, messageOf } from '../../errors.js'
 import { parseSafe } from '../../json/exact-json.js'
 import { commonHeaders } from '../answer.js'
-import { admit, type CallDeps, endSignal, refusingFaults } from '../calls.js'
+import { admit, type CallDeps, refusingFaults, waitSignal } from '../calls.js'
 import type { HttpContext, HttpEnv } from '../env.js'
 import { refuseOtherMethods } from '../refuse-methods.js'
 
@@ -115,8 +115,9 @@ function watch<C>(
     if (now === 0 && !out.writableEnded) sink.write(BEAT)
   }
   const timer = setInterval(() => void beat(), BEAT_MS).unref()
-  const stopped = endSignal(c, deps.calls)
+  const stopped = waitSignal(c, deps.calls)
   const onStop = () => stream.end('the gateway stops')
+  if (stopped.aborted) onStop()
   stopped.addEventListener('abort', onStop, { once: true })
   out.once('close', () => {
     clearInterval(timer)

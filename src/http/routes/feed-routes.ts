@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import type { Caller } from '../../auth/caller.js'
 import { AppError } from '../../errors.js'
 import { jsonResponse, respond } from '../answer.js'
-import { admit, type CallDeps, endSignal, refusingFaults, streamOptions } from '../calls.js'
+import { admit, type CallDeps, refusingFaults, streamOptions, waitSignal } from '../calls.js'
 import type { HttpContext, HttpEnv } from '../env.js'
 import { bodyBytes, takeGrowing } from '../memory.js'
 import { readBody } from '../read-body.js'
@@ -98,7 +98,7 @@ async function giveBatch<C>(c: HttpContext, table: string, deps: FeedRouteDeps<C
     await share.hold(bytes * GIVE_FACTOR)
   }
   try {
-    const given = await deps.give(caller, request, endSignal(c, calls), hold)
+    const given = await deps.give(caller, request, waitSignal(c, calls), hold)
     const requestId = c.get('requestId')
     if (given === undefined) return respond(requestId, 204, {}, null)
     const { body, last, tooLarge, again } = given
