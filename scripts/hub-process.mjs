@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { readyOf } from './bench/gateway.mjs'
-import { NODE_FLAGS } from './node-flags.mjs'
+import { HUB_NODE_FLAGS } from './node-flags.mjs'
 
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
 
@@ -16,8 +16,15 @@ const PROGRAM = path.resolve('dist/fieldgate.cjs')
  */
 export function hubVerbs(place, dir, program = PROGRAM) {
   const settings = settingsOf(place, dir)
+  const [command, ...first] = commandOf(program)
   return (...words) =>
-    JSON.parse(execFileSync(process.execPath, [program, ...words, ...settings], { encoding: 'utf8' }))
+    JSON.parse(execFileSync(command, [...first, ...words, ...settings], { encoding: 'utf8' }))
+}
+
+/** Returns the command of a program: a bundle, or an executable, which takes flags of Node by a word of its own. */
+function commandOf(program, flags = []) {
+  if (program.endsWith('.cjs')) return [process.execPath, ...flags, program]
+  return flags.length === 0 ? [program] : [program, `--node-options=${flags.join(' ')}`]
 }
 
 /**
@@ -28,8 +35,8 @@ export function hubVerbs(place, dir, program = PROGRAM) {
  * @returns `stop()` lets it end its work, `kill()` does not; both wait for its end
  */
 export async function startHubProcess(place, dir, { env, program = PROGRAM, wrap = [], onLog } = {}) {
-  const serve = [program, 'serve', '--port', '0', ...settingsOf(place, dir)]
-  const [command, ...words] = [...wrap, process.execPath, ...NODE_FLAGS, ...serve]
+  const serve = ['serve', '--port', '0', ...settingsOf(place, dir)]
+  const [command, ...words] = [...wrap, ...commandOf(program, HUB_NODE_FLAGS), ...serve]
   const child = spawn(command, words, {
     stdio: ['ignore', 'pipe', onLog === undefined ? 'inherit' : 'pipe'],
     env: { ...process.env, FIELDGATE_LOG__LEVEL: 'error', ...env },

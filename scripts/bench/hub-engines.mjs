@@ -22,11 +22,14 @@ export async function withEngines(work) {
   }
 }
 
-/** Starts engines and a process of a hub on them; BENCH_PROGRAM names another build. `headers` are those of its first key. */
+/** Returns the program of a hub: BENCH_PROGRAM names another build, such as the executable. */
+export const benchProgram = () => path.resolve(process.env.BENCH_PROGRAM ?? 'dist/fieldgate.cjs')
+
+/** Starts engines and a process of a hub on them. `headers` are those of its first key. */
 export async function startHub(owner) {
   const engines = await startEngines(owner)
   const place = await makeHub(owner, engines)
-  const program = path.resolve(process.env.BENCH_PROGRAM ?? 'dist/fieldgate.cjs')
+  const program = benchProgram()
   const { apiKey: apikey, secret } = hubVerbs(place, 'bench', program)('hub', 'init')
   const { url, pid, stop } = await startHubProcess(place, 'bench', { env: UNIT_ENV, program })
   owner.teardown(stop)

@@ -2,7 +2,7 @@
 // them send what they gathered in a day without a link, beside batches of the same size that a driver writes by
 // itself. Engines, hub and gateways share the cores. Options: --gateways=N, --events=N a second, --seconds=N,
 // --processes=N of gateways, --storms=N times at which all lose their links for 20 s, --backlog=N rows of each of 200
-// gateways.
+// gateways. BENCH_PROGRAM names another build, such as the executable.
 import '../test/load-typescript.mjs'
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { hubVerbs, startHubProcess } from '../hub-process.mjs'
 import { UNIT_ENV } from '../node-flags.mjs'
 import { cpuS, endedCpuS, statusMb } from '../proc.mjs'
 import { writeBare } from './hub-bare.mjs'
-import { withEngines } from './hub-engines.mjs'
+import { benchProgram, withEngines } from './hub-engines.mjs'
 import { option } from './options.mjs'
 
 const { makeHub, startEngines } = await import('../../test/support/hub.ts')
@@ -35,9 +35,10 @@ export const run = () =>
 async function startHub(owner) {
   const engines = await startEngines(owner, SERVER)
   const place = await makeHub(owner, engines, { settings: { limits: LIMITS } })
-  const verb = hubVerbs(place, 'bench')
+  const program = benchProgram()
+  const verb = hubVerbs(place, 'bench', program)
   verb('hub', 'init')
-  const { url, pid, stop } = await startHubProcess(place, 'bench', { env: UNIT_ENV })
+  const { url, pid, stop } = await startHubProcess(place, 'bench', { program, env: UNIT_ENV })
   owner.teardown(stop)
   const file = (name, body) => {
     writeFileSync(path.join(place.dir, name), body)

@@ -28,6 +28,7 @@ const BENCHES = [
   'model-delta',
   'model-rounds',
   'postgres',
+  'postgis',
   'hub',
   'hub-reads',
   'hub-models',

@@ -145,6 +145,7 @@ function makeBlob(assets) {
     useSnapshot: false,
     useCodeCache: false, // the bundle's is kept by compile.cjs
     execArgv: NODE_FLAGS,
+    execArgvExtension: 'cli', // a process of a hub has other flags, see its unit
     assets,
   }
   writeFileSync(config, JSON.stringify(settings, null, 2))

@@ -2,7 +2,7 @@
 // exit code 1.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import Database from 'better-sqlite3'
@@ -21,6 +21,10 @@ export async function runRough(program, folder, say) {
   say('bad settings: one line with every fault, exit 1')
   await wrongClock(program, folder)
   say('wrong clock: serves, and says so in the log and in /readyz')
+  if (program.kind !== 'plain') {
+    flags(program)
+    say('flags of Node: those of the unit of a hub are taken, NODE_OPTIONS is not')
+  }
   await inspector(program, folder)
   say('SIGUSR1 opens no inspector')
   if (!isRoot) return say('skipped other users and mounts: they need root')
@@ -39,6 +43,19 @@ async function twoAtOnce(program, folder) {
   for (const { url } of both) assert.equal((await fetch(`${url}/readyz`)).status, 200)
   refused(program, ['serve', '--data-dir', a, '--port', '0'], /another gateway serves this data directory/)
   for (const one of both) await one.stop()
+}
+
+/** The executable takes flags of Node by `--node-options` alone: its own come first, which NODE_OPTIONS could not change. */
+function flags(program) {
+  const [flag] = /--node-options=\S+/.exec(readFileSync('scripts/deb/fieldgate-hub.service', 'utf8')) ?? []
+  assert.ok(flag)
+  assert.deepEqual(program.run([flag, 'version']), program.run(['version']))
+  assert.match(
+    program.run(['--node-options=--no-such-flag', 'version'], { allowed: [9] }).stderr,
+    /bad option/,
+  )
+  const env = { NODE_OPTIONS: '--require /nowhere.cjs' }
+  assert.deepEqual(program.run(['version'], { env }), program.run(['version']))
 }
 
 /** Node's inspector, which SIGUSR1 would open, runs whatever whoever reaches its port sends. */

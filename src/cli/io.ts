@@ -29,9 +29,9 @@ export interface CliDeps {
   /**
    * keeps the heap of this process small, for a process that runs for months
    *
-   * @param collectsSoon also old objects are collected soon
+   * @param isHub old objects are collected soon, and the command line says how many young ones may be held
    */
-  keepHeapSmall(collectsSoon?: boolean): void
+  keepHeapSmall(isHub?: boolean): void
   /** makes files created from now on readable by this user only */
   makeFilesPrivate(): void
   /** @returns a function that stops listening */

@@ -26,6 +26,12 @@ function readYaml(file: string): Record<string, never>[] {
   return JSON.parse(execFileSync(PYTHON, ['-c', program, file], { encoding: 'utf8' }))
 }
 
+/** Returns the flags of Node that the unit of a hub has. */
+const flagOfUnit = () =>
+  /ExecStart=\S+ (--node-options=\S+) serve/.exec(
+    readFileSync('scripts/deb/fieldgate-hub.service', 'utf8'),
+  )?.[1]
+
 const faultsOf = (settings: Settings) => {
   const loaded = loadConfig(null, {}, settings)
   return 'faults' in loaded ? loaded.faults : []
@@ -48,7 +54,7 @@ t.test('deploy: compose.yaml runs two equal processes after hub init', { skip: n
   t.same(hub1, hub2)
   t.ok(hub1?.volumes.includes('./maps:/var/lib/fieldgate/maps:ro'), 'both have the same maps')
   t.equal(hub1?.image, `fieldgate:${version}`)
-  t.match(hub1?.command, ['serve', '--config'])
+  t.match(hub1?.command, [flagOfUnit(), 'serve', '--config'])
   t.match(init?.command, ['hub', 'init', '--config'])
   t.match(hub1?.depends_on, { init: { condition: 'service_completed_successfully' } })
 })
@@ -114,6 +120,7 @@ t.test(
     t.match(of('Deployment')?.spec.template.spec.containers, [
       {
         image: `fieldgate:${version}`,
+        args: [flagOfUnit(), 'serve'],
         livenessProbe: { httpGet: { path: '/healthz' } },
         readinessProbe: { httpGet: { path: '/readyz' } },
       },
