@@ -51,7 +51,7 @@ export async function startOutbox(deps: OutboxDeps): Promise<Outbox> {
     isPaused: await deps.control.isPaused(),
     isStopped: false,
     unrecorded: new Set(),
-    seen: { changes: await deps.control.changeCount(), wakes: await deps.control.wakeCount() },
+    seen: { changes: -1, wakes: await deps.control.wakeCount() }, // the first run reads all
     wake() {
       if (isScheduling) isAskedAgain = true
       else void turn()

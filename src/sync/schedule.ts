@@ -41,14 +41,13 @@ export async function schedule(engine: Engine): Promise<number> {
 /** Notices that a command-line program beside this gateway has paused, resumed, retried or cancelled. */
 async function noticeOthers(engine: Engine): Promise<void> {
   const changes = await engine.control.changeCount()
+  if (changes === engine.seen.changes) return
   const wakes = await engine.control.wakeCount()
   engine.isPaused = await engine.control.isPaused()
   if (wakes !== engine.seen.wakes) endWaits(engine)
-  if (changes !== engine.seen.changes) {
-    for (const [transferId, running] of engine.active) {
-      const transfer = await engine.transfers.find(transferId)
-      if (transfer?.state === 'failed') running.abort.abort(stopped('cancelled'))
-    }
+  for (const [transferId, running] of engine.active) {
+    const transfer = await engine.transfers.find(transferId)
+    if (transfer?.state === 'failed') running.abort.abort(stopped('cancelled'))
   }
   engine.seen = { changes, wakes }
 }

@@ -44,12 +44,11 @@ export function startFeedSender(deps: SenderDeps): FeedSender {
     })
   }
   const tick = async () => {
-    const now = {
-      data: deps.identity.changeCount(),
-      state: await deps.stateChanges(),
-      wakes: await deps.wakeCount(),
-    }
     const before = seen
+    const state = await deps.stateChanges()
+    // command lines write it
+    const wakes = state === before.state ? before.wakes : await deps.wakeCount()
+    const now = { data: deps.identity.changeCount(), state, wakes }
     // at once: a call of `wake` during what follows counts for the next tick
     seen = now
     if (now.state !== before.state) await refreshStates(deps, states)

@@ -25,6 +25,6 @@ export function createFeedIdentity({ reader, writer, lock }: IdentityConnection)
           }),
         ),
       ),
-    changeCount: () => Number(reader.pragma('data_version', { simple: true })),
+    changeCount: () => oneValue<number>(reader, 'PRAGMA data_version'),
   }
 }

@@ -1,5 +1,5 @@
 import type { SyncControl } from '../../models/sync-control.js'
-import { statement } from '../connection/database.js'
+import { oneValue, statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 
 /** Creates the switches of the outbox, kept as facts of `meta`. */
@@ -21,6 +21,6 @@ export function createSyncControl(state: StateDb): SyncControl {
     askNow: () => write('sync_wake', String(Number(read('sync_wake') ?? 0) + 1)),
     rate: async () => Number(read('sync_rate') ?? 0),
     setRate: (bytesPerSecond) => write('sync_rate', String(Math.round(bytesPerSecond))),
-    changeCount: async () => Number(db.pragma('data_version', { simple: true })), // a few microseconds
+    changeCount: async () => oneValue<number>(db, 'PRAGMA data_version'), // a few microseconds
   }
 }
