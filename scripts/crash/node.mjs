@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DATASET, FL, LOADER } from '../api-paths.mjs'
+import { hubVerbs } from '../hub-process.mjs'
 import { NODE_FLAGS } from '../node-flags.mjs'
 import { ANSWER_MS } from './models.mjs'
 
@@ -86,9 +87,8 @@ export async function createHubNode(workspace, { config }, { name, dataDir, head
 }
 
 /** Runs `hub init`. @returns headers of its first key */
-export function initHub(workspace, { config, dir }) {
-  const words = ['hub', 'init', '--json', '--config', config, '--data-dir', path.join(dir, 'verbs')]
-  const { apiKey: apikey, secret } = JSON.parse(runVerb(workspace, words))
+export function initHub({ program }, place) {
+  const { apiKey: apikey, secret } = hubVerbs(place, 'verbs', program)('hub', 'init')
   return { apikey, secret }
 }
 

@@ -120,8 +120,11 @@ interface Engine extends UploadsDeps {
 export function createUploads(deps: UploadsDeps): Uploads {
   const { uploads, parts } = deps
   const digesters = new Map<string, Digester>()
+  /** uploads whose last bytes were taken, until they are registered: on a hub their rows do not say so */
+  const complete = new Set<string>()
   const remove = async (uploadId: string) => {
     digesters.delete(uploadId)
+    complete.delete(uploadId)
     await uploads.remove(uploadId)
     await parts.remove(uploadId)
   }
@@ -129,8 +132,6 @@ export function createUploads(deps: UploadsDeps): Uploads {
   const engine: Engine = { ...deps, digesters, remove, closing: closing.signal }
   const running = new Set<Promise<unknown>>()
   const finishing = new Map<string, Promise<ModelRecord>>()
-  /** uploads whose last bytes were taken, until they are registered: on a hub their rows do not say so */
-  const complete = new Set<string>()
   const tracked = <T>(work: Promise<T>): Promise<T> => {
     running.add(work)
     return work.finally(() => running.delete(work))
@@ -163,10 +164,7 @@ export function createUploads(deps: UploadsDeps): Uploads {
     append: (upload, source, checksum) => tracked(appendOnce(upload, source, checksum)),
     finish: finishOnce,
     finishComplete: (onFault) => finishComplete(engine, finishOnce, onFault),
-    async remove(uploadId) {
-      complete.delete(uploadId)
-      await remove(uploadId)
-    },
+    remove,
     async settle() {
       closing.abort(new AppError('CANCELLED'))
       await Promise.allSettled(running)
