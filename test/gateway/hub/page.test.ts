@@ -156,6 +156,7 @@ async function writeSettings(t: Test, { dir, db1, db2 }: Machines): Promise<HubP
     'hub-access-key': 'test:tester',
     'hub-secret-key': 'testing',
   }
+  mkdirSync(path.join(dir, 'keys'), { mode: 0o700 }) // as the package has it
   for (const [name, text] of Object.entries(secrets)) writeFileSync(path.join(dir, name), `${text}\n`)
   const config = path.join(dir, 'hub.json')
   const settings = replaced(printed('{\n  "role": "hub"'), {
