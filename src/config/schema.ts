@@ -154,7 +154,7 @@ const makeRouting = () =>
       .max(1024 ** 3)
       .optional()
       .describe(
-        'memory for the lines, names, notes and indexes of each map, which are read from its file when they have more; absent: a sixty-fourth of the memory of the machine, at least 16 MiB; bytes',
+        'memory for the lines, names, notes and indexes of each map, which are read from its file when they have more; absent: a sixty-fourth of the memory of the machine, and at most an eighth of what its control group allows, at least 16 MiB; bytes',
       ),
     maxSnapM: z
       .number()

@@ -139,12 +139,14 @@ interface Served extends ServedMap {
 
 /** Share of memory for the pages of a map: 16 MiB on a board of 1 GB, where each of them is missed elsewhere. */
 const PAGE_SHARE = 1 / 64
+/** The same of what a control group allows, which is for this program alone: 64 MiB by the unit of the package. */
+const GROUP_SHARE = 1 / 8
 
-/** Returns the memory for pages of each map on this machine, of which a control group may allow a part only. */
+/** Returns the memory for pages of each map on this machine. */
 function usualPageBytes(): number {
   // 0 or more than there is: no limit
   const allowedBytes = process.constrainedMemory() || Number.POSITIVE_INFINITY
-  return Math.max(CACHE_BYTES, Math.min(totalmem(), allowedBytes) * PAGE_SHARE)
+  return Math.max(CACHE_BYTES, Math.min(totalmem() * PAGE_SHARE, allowedBytes * GROUP_SHARE))
 }
 
 /** Maps in memory, the least recently used first. */
