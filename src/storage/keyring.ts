@@ -1,5 +1,14 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import path from 'node:path'
 
 /** Encrypts values that must not be readable on a stolen disk: encrypted columns and secrets of upstreams. */
@@ -123,12 +132,18 @@ export function readKeyFile(file: string): Buffer | undefined {
   return key
 }
 
+/** Copies a key file, unless the target is there: it is whole or missing whenever the copy is cut off. */
+export function copyKeyFile(from: string, to: string): void {
+  const key = readKeyFile(from)
+  if (key === undefined) throw new Error(`the key file ${from} is missing`)
+  if (!existsSync(to)) createKeyFile(to, key)
+}
+
 /**
  * Creates a key file. It is written under another name and then linked, so that two starts at once share one
  * key.
  */
-function createKeyFile(file: string): Buffer {
-  const key = randomBytes(KEY_BYTES)
+function createKeyFile(file: string, key: Buffer = randomBytes(KEY_BYTES)): Buffer {
   const temp = `${file}.${randomBytes(6).toString('hex')}`
   const handle = openSync(temp, 'wx', 0o600)
   writeSync(handle, `${FILE_HEAD}${key.toString('base64')}\n`)

@@ -12,7 +12,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import path from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { createKeyring, openKeyring } from '../../src/storage/keyring.js'
+import { copyKeyFile, createKeyring, openKeyring } from '../../src/storage/keyring.js'
 
 const NOTHING_YET = { hasEncrypted: () => false }
 
@@ -58,6 +58,27 @@ t.test('key file: made once, for this user alone, and never replaced', async (t)
   mkdirSync(path.join(dir, 'folder.key'))
   t.throws(() => openKeyring(path.join(dir, 'folder.key'), NOTHING_YET))
   t.throws(() => openKeyring(path.join(dir, 'none', 'secret.key'), NOTHING_YET), { code: 'ENOENT' })
+})
+
+t.test('key file: a copy is whole, for this user alone, and replaces none', async (t) => {
+  const dir = t.testdir()
+  const [from, to] = [path.join(dir, 'from.key'), path.join(dir, 'to.key')]
+  t.throws(() => copyKeyFile(from, to), /from\.key is missing/)
+  const { fingerprint } = openKeyring(from, NOTHING_YET)
+  await t.test('one that is cut off before it has its name leaves no file that is no key file', async (t) => {
+    replaceLink(t, () => {
+      throw new Error('cut off')
+    })
+    t.throws(() => copyKeyFile(from, to), /cut off/)
+    t.same(readdirSync(dir), ['from.key'])
+  })
+  copyKeyFile(from, to)
+  t.equal(readFileSync(to, 'utf8'), readFileSync(from, 'utf8'))
+  t.equal(statSync(to).mode & 0o777, 0o600)
+  const other = path.join(dir, 'other.key')
+  openKeyring(other, NOTHING_YET)
+  copyKeyFile(other, to)
+  t.equal(openKeyring(to, NOTHING_YET).fingerprint, fingerprint)
 })
 
 t.test('key file: a link to a file that is gone is an error, not a new key', async (t) => {

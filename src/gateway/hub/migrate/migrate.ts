@@ -1,8 +1,8 @@
-import { copyFileSync, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { Config } from '../../../config/config.js'
 import { type DataLayout, layoutOf, makeDirectories, RESTORE_PART } from '../../../files/layout.js'
-import { createKeyring, readKeyFile } from '../../../storage/keyring.js'
+import { copyKeyFile, createKeyring, readKeyFile } from '../../../storage/keyring.js'
 import type { MoveSource } from '../../../storage/move.js'
 import { createMetaStore } from '../../../storage/postgres/access/meta.js'
 import type { PostgresDb } from '../../../storage/postgres/connection/database.js'
@@ -185,7 +185,7 @@ async function prepareTarget(
   await objects.store('models').check()
   await migrate(db, MIGRATIONS, () => Date.now() * 1000)
   makeDirectories(layout)
-  if (!existsSync(layout.keyFile)) copyFileSync(from.keyFile, layout.keyFile)
+  copyKeyFile(from.keyFile, layout.keyFile)
   await beginMove(db, nodeId, fingerprint)
   await claimBucket(objects, meta, nodeId)
 }
