@@ -44,12 +44,12 @@ export function startFeedSender(deps: SenderDeps): FeedSender {
     })
   }
   const tick = async () => {
-    const before = seen
     const state = await deps.stateChanges()
     // command lines write it
-    const wakes = state === before.state ? before.wakes : await deps.wakeCount()
+    const wakes = state === seen.state ? seen.wakes : await deps.wakeCount()
     const now = { data: deps.identity.changeCount(), state, wakes }
-    // at once: a call of `wake` during what follows counts for the next tick
+    // after what was waited for, at once: a call of `wake` until here counts for this tick, a later one for the next
+    const before = seen
     seen = now
     if (now.state !== before.state) await refreshStates(deps, states)
     if (now.wakes !== before.wakes) endWaits(states)

@@ -91,6 +91,31 @@ t.test('sender: a feed that is made while the feeds are looked at is not forgott
   t.ok(turns.includes('second'))
 })
 
+t.test('sender: a feed that is made while the numbers of changes are read is not forgotten', async (t) => {
+  let during = (): void => undefined
+  const { records, turns, start } = setUp(t, {
+    batchWaitMs: 5,
+    async stateChanges() {
+      during()
+      return 0
+    },
+  })
+  const sender = start()
+  await settled()
+  t.ok(turns.includes('first'))
+  const woken = new Promise<void>((resolve) => {
+    // in a tick of the timer: nothing else has it look at the feeds again
+    during = () => {
+      during = () => undefined
+      records.push(recordOf('second'))
+      resolve(sender.wake())
+    }
+  })
+  await woken
+  await settled()
+  t.ok(turns.includes('second'))
+})
+
 t.test('sender: a feed that may not send costs nothing, and goes on when it may', async (t) => {
   const { turns, counts, state, start } = setUp(t)
   state.closed = 'paused'
