@@ -22,3 +22,21 @@ export function createOwner() {
     },
   }
 }
+
+/**
+ * Does work with an owner, whose works are done at the end.
+ *
+ * @param why it cannot be done here, which is printed then; false when it can
+ */
+export async function withOwner(why, work) {
+  if (why !== false) {
+    console.log(`skipped: ${why}`)
+    return
+  }
+  const owner = createOwner()
+  try {
+    await work(owner)
+  } finally {
+    await owner.end()
+  }
+}

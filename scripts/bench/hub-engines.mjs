@@ -3,24 +3,12 @@ import '../test/load-typescript.mjs'
 import path from 'node:path'
 import { hubVerbs, startHubProcess } from '../hub-process.mjs'
 import { UNIT_ENV } from '../node-flags.mjs'
-import { createOwner } from '../owner.mjs'
+import { withOwner } from '../owner.mjs'
 
 const { makeHub, noHub, startEngines } = await import('../../test/support/hub.ts')
 
-/** Does work with an owner, whose works are done at the end; prints why not where engines are missing. */
-export async function withEngines(work) {
-  const why = noHub()
-  if (why !== false) {
-    console.log(`skipped: ${why}`)
-    return
-  }
-  const owner = createOwner()
-  try {
-    await work(owner)
-  } finally {
-    await owner.end()
-  }
-}
+/** Does work with an owner, where engines can be had. */
+export const withEngines = (work) => withOwner(noHub(), work)
 
 /** Returns the program of a hub: BENCH_PROGRAM names another build, such as the executable. */
 export const benchProgram = () => path.resolve(process.env.BENCH_PROGRAM ?? 'dist/fieldgate.cjs')

@@ -3,7 +3,7 @@
 // Options: --rows=N, --batch=N rows of a statement, --areas=N.
 import '../test/load-typescript.mjs'
 import pg from 'pg'
-import { createOwner } from '../owner.mjs'
+import { withOwner } from '../owner.mjs'
 import { cpuS, endedCpuS } from '../proc.mjs'
 import { createRandom } from '../random.mjs'
 import { option } from './options.mjs'
@@ -37,14 +37,8 @@ const STATES = {
   'in partitions': { ...BOX, partition: 'PARTITION BY RANGE (start_us)' },
 }
 
-export async function run() {
-  const why = noPostgres()
-  if (why !== false) {
-    console.log(`skipped: ${why}`)
-    return
-  }
-  const owner = createOwner()
-  try {
+export const run = () =>
+  withOwner(noPostgres(), async (owner) => {
     const server = await startServer(owner, undefined, { shared_buffers: '512MB', max_wal_size: '4GB' })
     const database = await makeDatabase(server)
     const [{ count }] = await server.admin(
@@ -59,10 +53,7 @@ export async function run() {
     for (const [title, state] of Object.entries(STATES))
       found.push(await measure(server, client, title, state))
     if (new Set(found).size !== 1) throw new Error(`found ${found.join(', ')} rows, expected the same`)
-  } finally {
-    await owner.end()
-  }
-}
+  })
 
 async function measure(server, client, title, { geometry, place, value, partition = '' }) {
   await client.query(`DROP TABLE IF EXISTS item; CREATE TABLE item (${COLUMNS}, ${geometry}) ${partition}`)

@@ -1,6 +1,6 @@
 import '../test/load-typescript.mjs'
 import pg from 'pg'
-import { createOwner } from '../owner.mjs'
+import { withOwner } from '../owner.mjs'
 import { option } from './options.mjs'
 
 const { makeDatabase, noPostgres, optionsFor, startServer } = await import('../../test/support/postgres.ts')
@@ -13,31 +13,22 @@ const BODY = 'x'.repeat(200)
  * Writes of one row of a hub's storage, beside the driver alone with the same statements in the same server. The
  * server runs without fsync, so that the cost of the program shows, and not that of the disk.
  */
-export async function run() {
-  const why = noPostgres()
-  if (why !== false) {
-    console.log(`skipped: ${why}`)
-    return
-  }
-  const owner = createOwner()
-  const server = await startServer(owner)
-  const name = await makeDatabase(server)
-  await server.admin(
-    `CREATE SCHEMA fieldgate AUTHORIZATION fieldgate; CREATE TABLE fieldgate.item (id int PRIMARY KEY, body text);
-    GRANT ALL ON ALL TABLES IN SCHEMA fieldgate TO fieldgate`,
-    name,
-  )
-  try {
+export const run = () =>
+  withOwner(noPostgres(), async (owner) => {
+    const server = await startServer(owner)
+    const name = await makeDatabase(server)
+    await server.admin(
+      `CREATE SCHEMA fieldgate AUTHORIZATION fieldgate; CREATE TABLE fieldgate.item (id int PRIMARY KEY, body text);
+      GRANT ALL ON ALL TABLES IN SCHEMA fieldgate TO fieldgate`,
+      name,
+    )
     for (const writers of [1, 8]) {
       for (let i = 0; i < 2; i++) {
         await measure('driver alone', writers, await bareWriter(server, name, writers))
         await measure('write', writers, hubWriter(server, name, writers))
       }
     }
-  } finally {
-    await owner.end()
-  }
-}
+  })
 
 let nextId = 0
 
