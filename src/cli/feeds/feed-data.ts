@@ -8,6 +8,7 @@ import type { FeedResend } from '../../storage/exchange/feed-resends.js'
 import type { FeedIdentity, FeedRecord } from '../../storage/exchange/feeds.js'
 import type { TableDigests } from '../../storage/exchange/table-digests.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
+import { retryBusy } from '../../storage/sqlite/connection/database.js'
 import { openDatasetStores } from '../../storage/sqlite/dataset-stores.js'
 import { createFeedIdentity } from '../../storage/sqlite/feeds/identity.js'
 import { createTableDigests } from '../../storage/sqlite/feeds/table-digests.js'
@@ -51,7 +52,7 @@ function hasTables({ settings }: ModelData): boolean {
 }
 
 async function withTables<T>(data: ModelData, act: (data: FeedData) => Promise<T>): Promise<T> {
-  const db = openDataDb(layoutOf(data.settings.dataDir).dataDb)
+  const db = await retryBusy(() => openDataDb(layoutOf(data.settings.dataDir).dataDb))
   const { citations } = openDatasetStores(db)
   try {
     return await act({

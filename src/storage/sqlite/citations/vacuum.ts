@@ -26,8 +26,10 @@ export function createVacuum({ writer: db, lock }: Pick<DataDb, 'writer' | 'lock
       return done
     },
     async compact() {
-      db.pragma('auto_vacuum = INCREMENTAL') // from now on the file gives space back by itself
-      await retryBusy(() => db.exec('VACUUM'))
+      await retryBusy(() => {
+        db.pragma('auto_vacuum = INCREMENTAL') // from now on the file gives space back by itself
+        db.exec('VACUUM')
+      })
       db.pragma('wal_checkpoint(TRUNCATE)') // the log holds a copy of the rewritten database
     },
     space: async () => spaceOf(db),

@@ -53,7 +53,9 @@ function setUp(db: Db, file: string, migrations: Migrations, options: OpenOption
   db.pragma(`cache_size = -${options.cacheKib ?? 4096}`)
   db.pragma('temp_store = MEMORY')
   if (options.readonly === true) return db
-  if (options.canShrink === true) db.pragma('auto_vacuum = INCREMENTAL') // of a file with tables nothing
+  // takes the write lock, and changes nothing once there are pages
+  if (options.canShrink === true && db.pragma('page_count', { simple: true }) === 0)
+    db.pragma('auto_vacuum = INCREMENTAL')
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
