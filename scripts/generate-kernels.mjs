@@ -9,6 +9,7 @@ type Values = Float64Array
 const INFINITE = Number.POSITIVE_INFINITY
 const createValues = (length: number): Values => new Float64Array(length)
 const createShared = (length: number): Values => new Float64Array(new SharedArrayBuffer(length * 8))
+const lesser = (ms: number, oneMs: number, otherMs: number): number => Math.min(ms, oneMs + otherMs)
 // End of kind.`
 
 const source = readFileSync(SOURCE, 'utf8')

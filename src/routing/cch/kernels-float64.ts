@@ -9,6 +9,7 @@ type Values = Float64Array
 const INFINITE = Number.POSITIVE_INFINITY
 const createValues = (length: number): Values => new Float64Array(length)
 const createShared = (length: number): Values => new Float64Array(new SharedArrayBuffer(length * 8))
+const lesser = (ms: number, oneMs: number, otherMs: number): number => Math.min(ms, oneMs + otherMs)
 // End of kind.
 
 /** Kernels for costs in milliseconds as Float64Array. */
@@ -184,10 +185,10 @@ function relaxTriangles(
     // it exists, because contracting v joins all of its upper ends to each other
     const third = arcAt[headDepth[other]!]!
     // a sum with INFINITE is never below a stored cost, so "no path" needs no branch
-    const forthMs = downMs + up[other]!
-    if (forthMs < up[third]!) up[third] = forthMs
-    const backMs = upMs + down[other]!
-    if (backMs < down[third]!) down[third] = backMs
+    const thirdUpMs = up[third]!
+    const thirdDownMs = down[third]!
+    up[third] = lesser(thirdUpMs, downMs, up[other]!)
+    down[third] = lesser(thirdDownMs, upMs, down[other]!)
   }
 }
 

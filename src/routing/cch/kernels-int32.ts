@@ -10,6 +10,11 @@ type Values = Int32Array
 const INFINITE = 2 ** 30 - 1
 const createValues = (length: number): Values => new Int32Array(length)
 const createShared = (length: number): Values => new Int32Array(new SharedArrayBuffer(length * 4))
+/** Returns the lesser of a cost and the sum of two, without a branch: no processor foresees which it is. */
+const lesser = (ms: number, oneMs: number, otherMs: number): number => {
+  const overMs = (oneMs + otherMs - ms) | 0 // all are 0 … INFINITE, so their differences fit
+  return ms + (overMs & (overMs >> 31))
+}
 // End of kind.
 
 /** Kernels for costs in milliseconds as Int32Array. */
@@ -185,10 +190,10 @@ function relaxTriangles(
     // it exists, because contracting v joins all of its upper ends to each other
     const third = arcAt[headDepth[other]!]!
     // a sum with INFINITE is never below a stored cost, so "no path" needs no branch
-    const forthMs = downMs + up[other]!
-    if (forthMs < up[third]!) up[third] = forthMs
-    const backMs = upMs + down[other]!
-    if (backMs < down[third]!) down[third] = backMs
+    const thirdUpMs = up[third]!
+    const thirdDownMs = down[third]!
+    up[third] = lesser(thirdUpMs, downMs, up[other]!)
+    down[third] = lesser(thirdDownMs, upMs, down[other]!)
   }
 }
 
