@@ -1,5 +1,6 @@
 // What a gateway costs a board: size, start, memory and idle CPU, beside a bare hono server on the same Node.
-// --no-xz leaves out the packed size, which takes a minute.
+// --no-xz leaves out the packed size, which takes a minute. After `npm run build:binary -- --without-hub` an executable
+// without the parts of a hub runs beside the other.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -27,6 +28,13 @@ export async function run() {
     execFileSync('cp', [executable, installed])
     const servers = serversOf(installed, folder)
     printSizes(executable)
+    const withoutHub = `${executable}-without-hub`
+    if (existsSync(withoutHub)) {
+      execFileSync('cp', [withoutHub, `${installed}-without-hub`])
+      const command = [`${installed}-without-hub`, ...serve(path.join(folder, 'without-hub'))]
+      servers.push({ title: 'executable without the hub, no map', command })
+      printSizes(withoutHub)
+    }
     for (const server of servers) await printStarts(server)
     await printIdle(servers)
     printBundle()
@@ -37,7 +45,6 @@ export async function run() {
 
 function serversOf(executable, folder) {
   const withPorto = path.join(folder, 'porto')
-  const serve = (dataDir) => ['serve', '--data-dir', dataDir, '--port', '0', '--json']
   const plain = path.resolve('dist/fieldgate.cjs')
   const servers = [
     { title: 'bare hono', command: [process.execPath, 'scripts/bench/bare-hono.mjs'] },
@@ -54,6 +61,10 @@ function serversOf(executable, folder) {
   execFileSync(executable, ['init', '--data-dir', withPorto, '--json'])
   execFileSync(executable, ['map', 'build', PORTO, '--data-dir', withPorto], { stdio: 'ignore' })
   return [...servers, { title: 'executable, Porto', command: [executable, ...serve(withPorto)] }]
+}
+
+function serve(dataDir) {
+  return ['serve', '--data-dir', dataDir, '--port', '0', '--json']
 }
 
 function printSizes(executable) {

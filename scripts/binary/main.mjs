@@ -1,5 +1,6 @@
-// npm run build:binary -- --target linux-x64|linux-arm64 [--fetch]: one executable,
-// build/fieldgate-VERSION-TARGET, and its sha256.
+// npm run build:binary -- --target linux-x64|linux-arm64 [--fetch] [--without-hub]: one executable,
+// build/fieldgate-VERSION-TARGET, and its sha256. Without the parts of a hub it shows what they cost a gateway
+// (`npm run bench -- footprint`), under a name of its own.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -10,10 +11,12 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
 import { inject } from 'postject'
 import { NODE_FLAGS } from '../node-flags.mjs'
 import { baseNode, strippedCopy, targetOf } from './base.mjs'
@@ -34,7 +37,11 @@ const MOST_RUNS = 20
 const target = targetOf(process.argv.slice(2))
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const work = path.resolve('build/binary', target.name)
-const output = path.resolve('build', `fieldgate-${version}-${target.name}`)
+const isWithoutHub = process.argv.includes('--without-hub')
+const output = path.resolve(
+  'build',
+  `fieldgate-${version}-${target.name}${isWithoutHub ? '-without-hub' : ''}`,
+)
 
 if (process.argv.includes('--fetch')) {
   // only brings what is not in node_modules
@@ -74,20 +81,47 @@ async function collectAssets() {
     'backup-worker.cjs': path.resolve('dist/backup-worker.cjs'),
   }
   const parts = path.join(work, 'parts')
-  await writeParts(parts)
-  for (const file of filesBelow(parts)) assets[`parts/${path.basename(file)}`] = file
+  const ofHub = await writeParts(parts)
   // compiled code fits one kind of machine, so only the target that is this one gets it
-  if (target.arch === process.arch)
-    for (const file of compile(parts)) assets[`code/${path.basename(file)}`] = file
+  const compiled = target.arch === process.arch ? compile(parts) : []
+  for (const file of compiled) assets[`code/${path.basename(file)}`] = file
+  Object.assign(
+    assets,
+    packedParts(parts, new Set(['main.js', ...compiled.map((file) => path.basename(file))])),
+  )
+  const hubBytes = ofHub.reduce((sum, name) => sum + statSync(assets[`packed/${name}`]).size, 0)
+  if (isWithoutHub) for (const name of ofHub) delete assets[`packed/${name}`]
+  console.log(`parts that a hub alone loads: ${ofHub.length}, ${(hubBytes / 1000).toFixed(0)} kB`)
   for (const file of filesBelow('dist/console')) assets[path.relative('dist', file)] = path.resolve(file)
   return assets
 }
 
+/** @returns the names of the parts that a hub alone loads */
 async function writeParts(folder) {
-  const { main, parts } = await makeParts()
+  const { main, parts, ofHub } = await makeParts()
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
   for (const [name, source] of parts.set('main.js', main)) writeFileSync(path.join(folder, name), source)
+  return ofHub
+}
+
+/** Packs the parts that a start does not read: what a hub, a verb or a rare method needs takes a quarter of its size. */
+function packedParts(parts, plain) {
+  const packed = path.join(work, 'packed')
+  rmSync(packed, { recursive: true, force: true })
+  mkdirSync(packed)
+  const assets = {}
+  for (const file of filesBelow(parts)) {
+    const name = path.basename(file)
+    if (plain.has(name)) {
+      assets[`parts/${name}`] = file
+      continue
+    }
+    const small = path.join(packed, name)
+    writeFileSync(small, brotliCompressSync(readFileSync(file)))
+    assets[`packed/${name}`] = small
+  }
+  return assets
 }
 
 /**

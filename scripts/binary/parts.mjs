@@ -17,7 +17,7 @@ const AS_FUNCTION = {
  * Bundles the program in parts.
  *
  * @returns `main`, the source of a function that runs the program, see `wrap`; `parts`, the sources of the others by
- *   their names, each a function as Node wraps a module of CommonJS
+ *   their names, each a function as Node wraps a module of CommonJS; `ofHub`, the names of those that a hub alone loads
  */
 export async function makeParts() {
   const { metafile, outputFiles } = await build({
@@ -36,7 +36,20 @@ export async function makeParts() {
   const parts = [...sources]
     .filter(([name]) => !first.has(name))
     .map(([name, text]) => [name, functionOf(text)])
-  return { main, parts: new Map(parts.sort(([a], [b]) => (a < b ? -1 : 1))) }
+  return { main, parts: new Map(parts.sort(([a], [b]) => (a < b ? -1 : 1))), ofHub: partsOfHub(outputs) }
+}
+
+/** Folders whose sources a hub alone needs; `test/architecture.test.ts` holds that only `import()` reaches them. */
+const HUB = /^src\/(?:gateway\/hub|storage\/postgres|files\/s3)\//
+
+/** The names of the parts that are reached through one with sources of `HUB` alone. */
+function partsOfHub(outputs) {
+  const isHub = (name) => Object.keys(outputs.get(name).inputs).some((file) => HUB.test(file))
+  const ofGateway = new Set([entryOf(outputs, FIRST[0])])
+  for (const name of ofGateway)
+    for (const { path: file, external } of outputs.get(name).imports)
+      if (external !== true && !isHub(nameOf(file))) ofGateway.add(nameOf(file))
+  return [...outputs.keys()].filter((name) => !ofGateway.has(name))
 }
 
 /**
