@@ -218,7 +218,10 @@ function addNgraph(bench: Bench, roads: ReturnType<typeof ngraphRoads>, oracle: 
   row.ngraphMs = ngraphMs
 }
 
-/** A table that no answer has seen yet, under sensitivities that none has: overlay, prices, customising, answer. */
+/**
+ * A table that no answer has seen yet, under sensitivities that none has: overlay, prices, customising, answer. All tables
+ * are made before: after each one SQLite reads the schema of all again.
+ */
 async function newProfiles(bench: Bench): Promise<void> {
   const { world, map, counts, random, state, pairs, emit } = bench
   for (const kind of KINDS) {
@@ -229,10 +232,13 @@ async function newProfiles(bench: Bench): Promise<void> {
       compared: 0,
       wrong: 0,
     }
+    const tables: { name: string; areas: ReturnType<typeof riskAreas> }[] = []
     for (let round = 0; round < counts.rounds; round++) {
-      const areas = riskAreas(map.graph, kind, random)
-      const name = `${kind}_${round}`
+      const [name, areas] = [`${kind}_${round}`, riskAreas(map.graph, kind, random)]
       await world.putCells(world.addTheme(name), areas)
+      tables.push({ name, areas })
+    }
+    for (const [round, { name, areas }] of tables.entries()) {
       const sensitivity = times(FACTORS[round % FACTORS.length]!)
       const question = { ...pick(pairs, random).question, themes: { [name]: sensitivity } }
       await compare(row, world, createOracle(map, [{ polygons: areas, sensitivity }], state), question)
@@ -447,6 +453,7 @@ function timeAt(minute: number): string {
 async function compare(row: Row, world: World, oracle: Oracle, question: Question): Promise<void> {
   const ms: number[] = []
   const flatMs: number[] = []
+  globalThis.gc?.() // of what the oracle and the writer have left
   const before = process.threadCpuUsage()
   const text = await timed(ms, () => world.ask(question)).catch(noRoute)
   addCpu(row, before)
