@@ -453,7 +453,6 @@ function timeAt(minute: number): string {
 async function compare(row: Row, world: World, oracle: Oracle, question: Question): Promise<void> {
   const ms: number[] = []
   const flatMs: number[] = []
-  globalThis.gc?.() // of what the oracle and the writer have left
   const before = process.threadCpuUsage()
   const text = await timed(ms, () => world.ask(question)).catch(noRoute)
   addCpu(row, before)
