@@ -138,7 +138,8 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
       const costMs = findCost(hierarchy, metric, query, sources, targets, limitMs)
       if (query.labels.meeting < 0) {
         // costs below the limit are exact
-        return limitMs === kernels.infinite && isDoubtful(query.labels.highest) ? UNKNOWN : undefined
+        const highestMs = Math.max(query.labels.highest, highestEnd(sources), highestEnd(targets))
+        return limitMs === kernels.infinite && isDoubtful(highestMs) ? UNKNOWN : undefined
       }
       // read before the next search overwrites the labels
       const { hops, source, target } = readHops(hierarchy, query)
@@ -148,7 +149,8 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
       // one pass over the hierarchy; labels are by rank, the caller asks by node
       const labels = costsToAll(hierarchy, kernels, metric, sources)
       // costs below `infinite` are exact
-      if (maxCostMs >= kernels.infinite && isDoubtful(highestLabel(kernels, labels))) return UNKNOWN
+      const highestMs = () => Math.max(highestLabel(kernels, labels), highestEnd(sources))
+      if (maxCostMs >= kernels.infinite && isDoubtful(highestMs())) return UNKNOWN
       return (node) => {
         const labelMs = labels[hierarchy.rank[node]!]!
         return labelMs < kernels.infinite ? labelMs : Number.POSITIVE_INFINITY
@@ -156,18 +158,24 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
     },
     rows(targetLists, measures, isMarked) {
       const columns = targetLists.map((targets) => followEnds(hierarchy, kernels, metric.down, targets))
-      const highestMs = highestOf(kernels, columns.flat())
+      const highestMs = Math.max(highestOf(kernels, columns.flat()), ...targetLists.map(highestEnd))
       const sums = isMarked && createPathSums(unpacker, measures, isMarked)
       return (sources) => {
         const starts = followEnds(hierarchy, kernels, metric.up, sources)
         const row = fillRow(kernels, starts, columns, measures.length, sums)
         // only a missing path can be an overflow: a finite sum below `infinite` is exact
         const isIncomplete = row.costMs.includes(Number.POSITIVE_INFINITY)
-        const isUnknown = isIncomplete && isDoubtful(Math.max(highestMs, highestOf(kernels, starts)))
+        const isUnknown =
+          isIncomplete && isDoubtful(Math.max(highestMs, highestOf(kernels, starts), highestEnd(sources)))
         return isUnknown ? UNKNOWN : row
       }
     },
   }
+}
+
+/** Returns the highest cost of the ends of a search: one that the metric cannot represent gets no label. */
+function highestEnd(ends: readonly End[]): number {
+  return ends.reduce((highestMs, { costMs }) => Math.max(highestMs, costMs), 0)
 }
 
 /** Finds the cheapest path to each list of targets. */

@@ -186,6 +186,28 @@ t.test('property: costs beyond float64 are those of flat Dijkstra, by every kind
   t.ok(beyond > 0, `${beyond} beyond float64`)
 })
 
+t.test('search: an end whose own cost no metric represents is found', async (t) => {
+  const graph = plainGraph(2, [{ from: 0, to: 1, ms: 5 }])
+  const [cheap, dear] = [0, 2 ** 52].map((costMs) => (node: number) => [{ node, costMs }]) as [
+    (node: number) => End[],
+    (node: number) => End[],
+  ]
+  for (const [sources, targets] of [
+    [dear(0), cheap(1)],
+    [cheap(0), dear(1)],
+  ] as const) {
+    const search = createHierarchySearch(createPrepared(prepare(graph, 'int32')))
+    t.equal(search.one(sources, targets, control())?.costMs, 2 ** 52 + 5)
+    t.same(search.costs([sources], [targets], control()), [2 ** 52 + 5])
+  }
+  const costOf = createHierarchySearch(createPrepared(prepare(graph, 'float64'))).reach(
+    dear(0),
+    control(),
+    Number.POSITIVE_INFINITY,
+  )!
+  t.equal(costOf(1), 2 ** 52 + 5)
+})
+
 t.test('search: a missing path under moderate costs does not widen the metric', async (t) => {
   const graph = plainGraph(3, [
     { from: 0, to: 1, ms: 5000 },
