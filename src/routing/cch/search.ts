@@ -27,7 +27,7 @@ import { createUnpacker, unpack, unpackerBytes } from './unpack.js'
 export function createHierarchySearch(prepared: Prepared): LegSearch {
   // replaced as a whole when the metric is widened: query, caches and kernels belong to one kind of array
   let search = createSearch(prepared)
-  const certain = <T>(ask: () => T | typeof UNKNOWN, askFlat: (flat: LegSearch) => T): T => {
+  const certain = <T>(ask: () => T | typeof UNKNOWN, askFlat: () => T): T => {
     const found = ask()
     if (found !== UNKNOWN) return found
     if (kindOf(prepared.metric) === 'int32') {
@@ -37,7 +37,7 @@ export function createHierarchySearch(prepared: Prepared): LegSearch {
       const again = ask()
       if (again !== UNKNOWN) return again
     }
-    return askFlat(createFlat(prepared))
+    return askFlat()
   }
   const rows = (...[targetLists, measures, isMarked]: Parameters<MetricSearch['rows']>): PathRows => {
     // the columns of the targets are computed once, for all rows
@@ -46,11 +46,16 @@ export function createHierarchySearch(prepared: Prepared): LegSearch {
       if (columnsOf !== search) [columnsOf, rowOf] = [search, search.rows(targetLists, measures, isMarked)]
       return rowOf(sources)
     }
+    let flatRowOf: PathRows | undefined // its scratch serves all rows
+    const askFlat: PathRows = (sources, control) => {
+      flatRowOf ??= createFlat(prepared).rows(targetLists, measures, isMarked ?? isNever)
+      return flatRowOf(sources, control)
+    }
     return (sources, control) => {
       if (mustStop(control, 0)) return undefined
       return certain<PathRow | undefined>(
         () => ask(sources),
-        (flat) => flat.rows(targetLists, measures, isMarked ?? isNever)(sources, control),
+        () => askFlat(sources, control),
       )
     }
   }
@@ -59,7 +64,7 @@ export function createHierarchySearch(prepared: Prepared): LegSearch {
       if (mustStop(control, 0)) return undefined
       return certain<NodePath | undefined>(
         () => search.one(sources, targets, maxCostMs),
-        (flat) => flat.one(sources, targets, control, maxCostMs),
+        () => createFlat(prepared).one(sources, targets, control, maxCostMs),
       )
     },
     rows,
@@ -67,7 +72,7 @@ export function createHierarchySearch(prepared: Prepared): LegSearch {
       if (mustStop(control, 0)) return undefined
       return certain<((node: number) => number) | undefined>(
         () => search.reach(sources, maxCostMs),
-        (flat) => flat.reach(sources, control, maxCostMs),
+        () => createFlat(prepared).reach(sources, control, maxCostMs),
       )
     },
     potentialTo(targets) {
