@@ -6,13 +6,10 @@ const SOURCE = 'src/routing/cch/kernels-int32.ts'
 const TARGET = 'src/routing/cch/kernels-float64.ts'
 const KIND = `// Kind of values.
 type Values = Float64Array
-/** 71,000 weighted years: this cost and more count as "no path", and sums of three are exact. */
-const INFINITE = 2 ** 51
-const SAFE = 2 ** 50
+const INFINITE = Number.POSITIVE_INFINITY
 const createValues = (length: number): Values => new Float64Array(length)
 const createShared = (length: number): Values => new Float64Array(new SharedArrayBuffer(length * 8))
-const lesser = (ms: number, oneMs: number, otherMs: number): number =>
-  (ms + (oneMs + otherMs) - Math.abs(ms - (oneMs + otherMs))) / 2
+const lesser = (ms: number, oneMs: number, otherMs: number): number => Math.min(ms, oneMs + otherMs)
 // End of kind.`
 
 const source = readFileSync(SOURCE, 'utf8')

@@ -92,8 +92,7 @@ export function startUpdate(
   base: Base,
 ): Customisation | undefined {
   // the value for "no path" in int32 may be a cost that only float64 represents
-  const isWider = kind === 'float64' && kindOf(base.metric) === 'int32'
-  if (isWider && mayHaveOverflowed(base.metric, base.weights)) return undefined
+  if (kind === 'float64' && mayHaveOverflowed(base.metric, base.weights)) return undefined
   if (isScattered(roads, weights, base.weights)) return undefined
   const isMarked = markChanged(roads, h, weights, base.weights)
   if (countAbove(h, isMarked) > h.nodeCount * MAX_UPDATE_SHARE) return undefined
@@ -137,6 +136,9 @@ export function kernelsOf(kind: Kind): Kernels {
   return kind === 'int32' ? int32Kernels : float64Kernels
 }
 
+/** 6.2 weighted days, milliseconds: the sum of two costs below it is below the int32 value for "no path". */
+export const SAFE_MS = 2 ** 29
+
 /**
  * Returns true when "no path" in a metric may also be a cost too high for its kind. Reads every cost once a
  * metric.
@@ -144,13 +146,14 @@ export function kernelsOf(kind: Kind): Kernels {
  * @param weights of the metric
  */
 export function mayHaveOverflowed(metric: Metric, weights: Weights): boolean {
+  const { infinite } = kernelsOf(kindOf(metric))
+  if (infinite === Number.POSITIVE_INFINITY) return false
   let isDoubtful = overflows.get(metric)
   if (isDoubtful === undefined) {
-    const { infinite, safeMs } = kernelsOf(kindOf(metric))
     isDoubtful =
-      reaches(weights, safeMs) ||
-      reaches(metric.up, safeMs, infinite) ||
-      reaches(metric.down, safeMs, infinite)
+      reaches(weights, SAFE_MS) ||
+      reaches(metric.up, SAFE_MS, infinite) ||
+      reaches(metric.down, SAFE_MS, infinite)
     overflows.set(metric, isDoubtful)
   }
   return isDoubtful

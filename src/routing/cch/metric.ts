@@ -1,7 +1,7 @@
 import type { Weights } from '../search/dijkstra.js'
 import type { Contraction, Hierarchy } from './hierarchy.js'
 
-/** Costs in whole milliseconds: 32-bit integers, or doubles where a path may cost more; see `chooseKind`. */
+/** Costs in milliseconds: 32-bit integers, or doubles where a path may cost more; see `chooseKind`. */
 export type Values = Int32Array | Float64Array
 
 /**
@@ -63,8 +63,6 @@ export interface UpdateRun {
 export interface Kernels<V extends Values = Values> {
   /** value for "no path"; a sum with it is never below it */
   readonly infinite: number
-  /** the sum of two costs below it is below `infinite` */
-  readonly safeMs: number
   /** Creates an array of zeros. */
   createValues(length: number): V
   /** Creates an array of zeros that threads can share. */

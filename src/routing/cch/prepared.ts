@@ -13,8 +13,8 @@ export interface Prepared {
   /** int32 or float64, see `widen` */
   metric: Metric
   /**
-   * Replaces an int32 `metric` by one in float64. Called when a search meets costs that int32 cannot represent,
-   * so that a very expensive path looks like none.
+   * Replaces `metric` by one in float64. Called when a search meets costs that int32 cannot represent, so
+   * that a very expensive path looks like none.
    */
   widen(): void
 }

@@ -2,14 +2,12 @@ import { type End, mustStop } from '../search/dijkstra.js'
 import {
   type ArcMeasure,
   type ArcPairTest,
-  createDijkstraSearch,
   createPathRow,
   type LegSearch,
   type NodePath,
   type PathRow,
 } from '../search/leg-search.js'
-import { createSearchState } from '../search/search-state.js'
-import { kernelsOf, kindOf, mayHaveOverflowed } from './customise.js'
+import { kernelsOf, kindOf, mayHaveOverflowed, SAFE_MS } from './customise.js'
 import type { Hierarchy } from './hierarchy.js'
 import type { Kernels } from './metric.js'
 import { createPathSums, type PathSums } from './path-sums.js'
@@ -17,7 +15,7 @@ import { createPotential } from './potential.js'
 import type { Prepared } from './prepared.js'
 import { createQuery, findCost, readHops } from './query.js'
 import { costsToAll } from './sweep.js'
-import { findMeeting, followEnds, highestLabel, highestOf, type Row } from './table.js'
+import { findMeeting, followEnds, highestOf, type Row } from './table.js'
 import { createUnpacker, unpack, unpackerBytes } from './unpack.js'
 
 /**
@@ -27,53 +25,38 @@ import { createUnpacker, unpack, unpackerBytes } from './unpack.js'
 export function createHierarchySearch(prepared: Prepared): LegSearch {
   // replaced as a whole when the metric is widened: query, caches and kernels belong to one kind of array
   let search = createSearch(prepared)
-  const certain = <T>(ask: () => T | typeof UNKNOWN, askFlat: () => T): T => {
-    const found = ask()
-    if (found !== UNKNOWN) return found
-    if (kindOf(prepared.metric) === 'int32') {
-      // a wider metric answers; it is kept, so that later searches need no second attempt
-      prepared.widen()
-      search = createSearch(prepared)
-      const again = ask()
-      if (again !== UNKNOWN) return again
-    }
-    return askFlat()
+  const widen = () => {
+    prepared.widen()
+    search = createSearch(prepared)
   }
   const rows = (...[targetLists, measures, isMarked]: Parameters<MetricSearch['rows']>): PathRows => {
     // the columns of the targets are computed once, for all rows
-    let [columnsOf, rowOf] = [search, search.rows(targetLists, measures, isMarked)]
-    const ask = (sources: readonly End[]) => {
-      if (columnsOf !== search) [columnsOf, rowOf] = [search, search.rows(targetLists, measures, isMarked)]
-      return rowOf(sources)
-    }
-    let flatRowOf: PathRows | undefined // its scratch serves all rows
-    const askFlat: PathRows = (sources, control) => {
-      flatRowOf ??= createFlat(prepared).rows(targetLists, measures, isMarked ?? isNever)
-      return flatRowOf(sources, control)
-    }
+    let rowOf = search.rows(targetLists, measures, isMarked)
     return (sources, control) => {
       if (mustStop(control, 0)) return undefined
-      return certain<PathRow | undefined>(
-        () => ask(sources),
-        () => askFlat(sources, control),
-      )
+      const row = rowOf(sources)
+      // a wider metric answers; it is kept, so that later searches need no second attempt
+      if (row !== UNKNOWN) return row
+      widen()
+      rowOf = search.rows(targetLists, measures, isMarked)
+      return certain(rowOf(sources))
     }
   }
   return {
     one(sources, targets, control, maxCostMs) {
       if (mustStop(control, 0)) return undefined
-      return certain<NodePath | undefined>(
-        () => search.one(sources, targets, maxCostMs),
-        () => createFlat(prepared).one(sources, targets, control, maxCostMs),
-      )
+      const found = search.one(sources, targets, maxCostMs)
+      if (found !== UNKNOWN) return found
+      widen()
+      return certain(search.one(sources, targets, maxCostMs))
     },
     rows,
     reach(sources, control, maxCostMs) {
       if (mustStop(control, 0)) return undefined
-      return certain<((node: number) => number) | undefined>(
-        () => search.reach(sources, maxCostMs),
-        () => createFlat(prepared).reach(sources, control, maxCostMs),
-      )
+      const found = search.reach(sources, maxCostMs)
+      if (found !== UNKNOWN) return found
+      widen()
+      return certain(search.reach(sources, maxCostMs))
     },
     potentialTo(targets) {
       const { hierarchy, metric, weights } = prepared
@@ -105,11 +88,11 @@ type PathRows = ReturnType<LegSearch['rows']>
 /** Result of a search whose costs the metric cannot represent: a path may exist or not. */
 const UNKNOWN = Symbol('unknown')
 
-const isNever = () => false
-
-/** Creates the search that answers where not even float64 represents a cost: a path of 71,000 weighted years, or none. */
-function createFlat({ roads, weights }: Prepared): LegSearch {
-  return createDijkstraSearch(roads, weights, createSearchState(roads.nodeCount))
+/** @throws Error for an unknown result, which a float64 metric cannot have */
+function certain<T>(found: T | typeof UNKNOWN): T {
+  // no test: `isDoubtful` and `reach` ask only for metrics that have a largest cost
+  if (found === UNKNOWN) throw new Error('a float64 metric cannot overflow')
+  return found
 }
 
 /** Searches of one metric; `UNKNOWN` asks for a wider one. */
@@ -135,7 +118,8 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
   const unpacker = createUnpacker(roads, hierarchy, weights, metric)
   /** Returns true when "no path" may be an overflow. */
   const isDoubtful = (highestMs: number): boolean =>
-    highestMs >= kernels.safeMs || mayHaveOverflowed(metric, weights)
+    kernels.infinite !== Number.POSITIVE_INFINITY &&
+    (highestMs >= SAFE_MS || mayHaveOverflowed(metric, weights))
   return {
     one(sources, targets, maxCostMs = Number.POSITIVE_INFINITY) {
       // `findCost` looks for costs below its bound, `maxCostMs` is inclusive, and costs are integral
@@ -151,11 +135,10 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
       return { costMs, source, target, arcs: unpack(unpacker, hops) }
     },
     reach(sources, maxCostMs) {
+      // costs below `infinite` are exact
+      if (maxCostMs >= kernels.infinite && kernels.infinite !== Number.POSITIVE_INFINITY) return UNKNOWN
       // one pass over the hierarchy; labels are by rank, the caller asks by node
       const labels = costsToAll(hierarchy, kernels, metric, sources)
-      // costs below `infinite` are exact
-      const highestMs = () => Math.max(highestLabel(kernels, labels), highestEnd(sources))
-      if (maxCostMs >= kernels.infinite && isDoubtful(highestMs())) return UNKNOWN
       return (node) => {
         const labelMs = labels[hierarchy.rank[node]!]!
         return labelMs < kernels.infinite ? labelMs : Number.POSITIVE_INFINITY

@@ -95,17 +95,14 @@ function commonLength(a: Row, b: Row): number {
   return low
 }
 
-/** Returns the highest finite label of some rows, which shows whether a sum may have overflowed. */
+/** Returns the highest finite label, which shows whether a sum may have overflowed. */
 export function highestOf(kernels: Kernels, rows: readonly Row[]): number {
-  return rows.reduce((highestMs, { labels }) => Math.max(highestMs, highestLabel(kernels, labels)), 0)
-}
-
-/** Returns the highest finite label, 0 when there is none. */
-export function highestLabel({ infinite }: Kernels, labels: Values): number {
   let highestMs = 0
-  for (let i = 0; i < labels.length; i++) {
-    const labelMs = labels[i]!
-    if (labelMs < infinite && labelMs > highestMs) highestMs = labelMs
+  for (const { labels } of rows) {
+    for (let i = 0; i < labels.length; i++) {
+      const labelMs = labels[i]!
+      if (labelMs < kernels.infinite && labelMs > highestMs) highestMs = labelMs
+    }
   }
   return highestMs
 }
