@@ -86,6 +86,8 @@ t.test('sender: a feed that is made while the feeds are looked at is not forgott
     woken = sender.wake()
   }
   await sender.wake()
+  const alive = setInterval(() => undefined, 1000) // the timer of the sender lets a process end
+  t.teardown(() => clearInterval(alive))
   await woken
   await settled()
   t.ok(turns.includes('second'))
