@@ -9,7 +9,6 @@ import { snapPoints } from '../../src/route-engine/locate.js'
 import {
   chooseKind,
   finish,
-  type Kind,
   kernelsOf,
   metricBytes,
   startCustomisation,
@@ -17,6 +16,7 @@ import {
 } from '../../src/routing/cch/customise.js'
 import { depthOf, type Hierarchy, hierarchyBytes } from '../../src/routing/cch/hierarchy.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
+import { KINDS, type Kind } from '../../src/routing/cch/metric.js'
 import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'
 import { createPrepared, type Prepared, prepareNow } from '../../src/routing/cch/prepared.js'
 import { createQuery, findCost } from '../../src/routing/cch/query.js'
@@ -88,7 +88,7 @@ function printSize(graph: Graph, hierarchy: Hierarchy): void {
 
 function printCustomisation(graph: Graph, hierarchy: Hierarchy, free: Prepared): void {
   const rounds = graph.nodeCount < 200_000 ? 21 : 5
-  for (const kind of ['int32', 'float64'] as const) {
+  for (const kind of KINDS) {
     const times = Array.from({ length: rounds }, () =>
       timeOf(() => finish(startCustomisation(hierarchy, free.weights, kind))),
     )

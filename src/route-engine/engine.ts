@@ -1,16 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  type Customisation,
-  type Kind,
-  kernelsOf,
-  kindOf,
-  mayHaveOverflowed,
-  metricBytes,
-  startCustomisation,
-  startUpdate,
-} from '../routing/cch/customise.js'
+import { type Customisation, metricBytes, startCustomisation, startUpdate } from '../routing/cch/customise.js'
 import type { Hierarchy } from '../routing/cch/hierarchy.js'
-import { createPotential } from '../routing/cch/potential.js'
+import type { Kind } from '../routing/cch/metric.js'
 import { createPrepared, type Prepared } from '../routing/cch/prepared.js'
 import { createHierarchySearch, searchBytes } from '../routing/cch/search.js'
 import { type Helpers, startShared } from '../routing/cch/shared-customise.js'
@@ -99,12 +90,8 @@ export function createEngine(helpers?: Helpers): Engine {
         }
       })
     },
-    potentialTo({ graph }, targets, weights = freeWeights(graph)) {
-      const prepared = preparedFor(weights)
-      if (prepared === undefined || mayHaveOverflowed(prepared.metric, prepared.weights)) return undefined
-      const { hierarchy, metric } = prepared
-      return createPotential(hierarchy, kernelsOf(kindOf(metric)), metric, targets)
-    },
+    potentialTo: ({ graph }, targets, weights = freeWeights(graph)) =>
+      entries.get(weights)?.ready?.search.potentialTo(targets),
     searchWith({ graph }, weights) {
       const entry = entries.get(weights)
       if (entry !== undefined) {
@@ -183,7 +170,8 @@ function begin(
 }
 
 function preparedOf({ graph, hierarchy, weights, onBytes }: Entry, { metric }: Customisation): Prepared {
-  return createPrepared({ roads: graph, hierarchy, weights, metric }, () =>
-    onBytes?.(metricBytes(hierarchy, 'float64') + searchBytes(hierarchy)),
+  const prepared = createPrepared({ roads: graph, hierarchy, weights, metric }, () =>
+    onBytes?.(metricBytes(hierarchy, prepared.metric.kind) + searchBytes(hierarchy)),
   )
+  return prepared
 }

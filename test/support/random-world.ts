@@ -1,5 +1,5 @@
-import type { Kind } from '../../src/routing/cch/customise.js'
 import { buildHierarchy } from '../../src/routing/cch/hierarchy.js'
+import { KINDS } from '../../src/routing/cch/metric.js'
 import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'
 import { prepareNow } from '../../src/routing/cch/prepared.js'
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
@@ -51,14 +51,12 @@ export function spotOf(graph: Graph, [pick, part]: [number, number]): Spot {
   return { segment, offsetMm: Math.round((part / 1000) * graph.segmentLengthMm[segment]!) }
 }
 
-/** Both layers, the second with either kind of costs. */
+/** Both layers, the second with each kind of costs. */
 export function searchesOf({ graph, weights }: Profile): LegSearch[] {
   const hierarchy = buildHierarchy(graph, rankNodes(graph, coordinatesOf(graph, graph.meta.bbox)))
-  const over = (kind: Kind) => createHierarchySearch(prepareNow({ roads: graph, hierarchy, weights }, kind))
   return [
     createDijkstraSearch(graph, weights, createSearchState(graph.nodeCount)),
-    over('int32'),
-    over('float64'),
+    ...KINDS.map((kind) => createHierarchySearch(prepareNow({ roads: graph, hierarchy, weights }, kind))),
   ]
 }
 

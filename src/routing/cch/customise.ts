@@ -4,7 +4,16 @@ import type { ThemeRisk } from '../search/overlay.js'
 import type { Hierarchy } from './hierarchy.js'
 import { float64Kernels } from './kernels-float64.js'
 import { int32Kernels } from './kernels-int32.js'
-import type { FullRun, Kernels, Metric, UpdateRun, Values } from './metric.js'
+import { wideKernels } from './kernels-wide.js'
+import {
+  type FullRun,
+  type Kernels,
+  KINDS,
+  type Kind,
+  type Metric,
+  type UpdateRun,
+  type Values,
+} from './metric.js'
 import { ROOT } from './tree.js'
 
 /** A customisation that runs in slices, so that searches need not wait for it. Dropping it cancels it. */
@@ -18,9 +27,6 @@ export interface Customisation {
    */
   advance(maxWork: number): boolean
 }
-
-/** Kind of the arrays of a metric. */
-export type Kind = 'int32' | 'float64'
 
 /** Start of an update: a complete metric, and the weights that it was customised with. */
 interface Base {
@@ -41,16 +47,19 @@ const COPY_CHUNK = 1 << 18
 /**
  * Chooses the kind of a metric. int32 takes half of the memory and represents paths of up to 12 weighted
  * days. With sensitivities above `MAX_INT32_FACTOR`, which mean "only if there is no other path", longer
- * paths do occur.
+ * paths do occur, and a search that meets one costs a second customisation. Beyond `MAX_FLOAT64_FACTOR` the
+ * same would hold for float64, and nobody means such factors: they get at once what represents every path.
  */
 export function chooseKind(weights: Weights, themes: readonly Pick<ThemeRisk, 'sensitivity'>[]): Kind {
-  if (weights instanceof Float64Array) return 'float64'
   const factor = themes.reduce((sum, { sensitivity }) => sum + Math.max(...sensitivity), 1)
-  return factor <= MAX_INT32_FACTOR ? 'int32' : 'float64'
+  if (factor > MAX_FLOAT64_FACTOR) return 'wide'
+  return factor > MAX_INT32_FACTOR || weights instanceof Float64Array ? 'float64' : 'int32'
 }
 
-/** Largest factor on the driving time for which int32 is chosen. */
+/** Largest factor on the driving time for which int32 is chosen: it represents 3 hours of it. */
 const MAX_INT32_FACTOR = 100
+/** Largest factor for which float64 is chosen: it is in doubt from 6.2 days of driving on, which no map has. */
+const MAX_FLOAT64_FACTOR = 2 ** 21
 
 /**
  * Starts a full customisation: 13 ms for a city of 236,000 arcs of the hierarchy, some 10 ns a triangle.
@@ -60,7 +69,7 @@ const MAX_INT32_FACTOR = 100
  */
 export function startCustomisation(h: Hierarchy, weights: Weights, kind: Kind): Customisation {
   const kernels = kernelsOf(kind)
-  const metric = createMetric(h, kernels)
+  const metric = createMetric(h, kind)
   const run: FullRun = {
     nextRank: 0,
     endRank: h.nodeCount,
@@ -91,13 +100,14 @@ export function startUpdate(
   kind: Kind,
   base: Base,
 ): Customisation | undefined {
-  // the value for "no path" in int32 may be a cost that only float64 represents
-  if (kind === 'float64' && mayHaveOverflowed(base.metric, base.weights)) return undefined
+  // "no path" in the base may be a cost that only the wider kind represents
+  const isWider = KINDS.indexOf(kind) > KINDS.indexOf(base.metric.kind)
+  if (isWider && mayHaveOverflowed(base.metric, base.weights)) return undefined
   if (isScattered(roads, weights, base.weights)) return undefined
   const isMarked = markChanged(roads, h, weights, base.weights)
   if (countAbove(h, isMarked) > h.nodeCount * MAX_UPDATE_SHARE) return undefined
   const kernels = kernelsOf(kind)
-  const metric = createMetric(h, kernels)
+  const metric = createMetric(h, kind)
   const run: UpdateRun = {
     nextRank: 0,
     arcAt: new Int32Array(h.depthCount),
@@ -126,34 +136,40 @@ export function finish(customisation: Customisation): Metric {
   return customisation.metric
 }
 
-/** Returns the kind of a metric's arrays. */
-export function kindOf(metric: Metric): Kind {
-  return metric.up instanceof Int32Array ? 'int32' : 'float64'
-}
-
 /** Returns the inner loops for a kind. */
 export function kernelsOf(kind: Kind): Kernels {
-  return kind === 'int32' ? int32Kernels : float64Kernels
+  return KERNELS[kind]
 }
 
-/** 6.2 weighted days, milliseconds: the sum of two costs below it is below the int32 value for "no path". */
-export const SAFE_MS = 2 ** 29
+const KERNELS: Record<Kind, Kernels> = { int32: int32Kernels, float64: float64Kernels, wide: wideKernels }
+
+/**
+ * Returns true when "no path" between the ends of a search may also be a cost too high for the kind of the metric.
+ *
+ * @param weights of the metric
+ * @param highestMs returns the highest cost of an end and of a label; not called for a wide metric
+ */
+export function isDoubtful(metric: Metric, weights: Weights, highestMs: () => number): boolean {
+  const { safeMs } = kernelsOf(metric.kind)
+  if (safeMs === Number.POSITIVE_INFINITY) return false
+  return highestMs() >= safeMs || mayHaveOverflowed(metric, weights)
+}
 
 /**
  * Returns true when "no path" in a metric may also be a cost too high for its kind. Reads every cost once a
- * metric.
+ * metric, but none of a wide one.
  *
  * @param weights of the metric
  */
 export function mayHaveOverflowed(metric: Metric, weights: Weights): boolean {
-  const { infinite } = kernelsOf(kindOf(metric))
-  if (infinite === Number.POSITIVE_INFINITY) return false
+  const { infinite, safeMs } = kernelsOf(metric.kind)
+  if (safeMs === Number.POSITIVE_INFINITY) return false
   let isDoubtful = overflows.get(metric)
   if (isDoubtful === undefined) {
     isDoubtful =
-      reaches(weights, SAFE_MS) ||
-      reaches(metric.up, SAFE_MS, infinite) ||
-      reaches(metric.down, SAFE_MS, infinite)
+      reaches(weights, safeMs) ||
+      reaches(metric.up, safeMs, infinite) ||
+      reaches(metric.down, safeMs, infinite)
     overflows.set(metric, isDoubtful)
   }
   return isDoubtful
@@ -174,8 +190,9 @@ export function metricBytes(h: Hierarchy, kind: Kind): number {
   return h.arcCount * 2 * (kind === 'int32' ? 4 : 8)
 }
 
-function createMetric({ arcCount }: Hierarchy, kernels: Kernels): Metric {
-  return { up: kernels.createValues(arcCount), down: kernels.createValues(arcCount) }
+function createMetric({ arcCount }: Hierarchy, kind: Kind): Metric {
+  const { createValues } = kernelsOf(kind)
+  return { kind, up: createValues(arcCount), down: createValues(arcCount) }
 }
 
 /** Nodes of a run. Node numbers follow a space-filling curve, so that a run is a neighbourhood on the map. */
@@ -227,14 +244,16 @@ function countAbove({ nodeCount, parent }: Hierarchy, isMarked: Uint8Array): num
   return count
 }
 
-/** Copies arcs `begin … end` between metrics of any kinds. */
+/**
+ * Copies arcs `begin … end` between metrics of any kinds. A cost that the new kind does not represent becomes
+ * "no path", as in a full run: the cost of every part of a path is at most that of the path.
+ */
 function copyValues(from: Metric, to: Metric, begin: number, end: number): void {
-  const [fromKind, toKind] = [kindOf(from), kindOf(to)]
-  const { infinite } = kernelsOf(toKind)
-  const limit = Math.min(kernelsOf(fromKind).infinite, infinite)
+  const { infinite } = kernelsOf(to.kind)
+  const limit = Math.min(kernelsOf(from.kind).infinite, infinite)
   for (const direction of ['up', 'down'] as const) {
     const [source, target] = [from[direction], to[direction]]
-    if (fromKind === toKind) target.set(source.subarray(begin, end), begin)
+    if (from.kind === to.kind) target.set(source.subarray(begin, end), begin)
     else {
       for (let arc = begin; arc < end; arc++) target[arc] = source[arc]! < limit ? source[arc]! : infinite
     }

@@ -6,15 +6,20 @@ import { ROOT } from './tree.js'
 
 // Kind of values.
 type Values = Float64Array
-const INFINITE = Number.POSITIVE_INFINITY
+/** 71,000 weighted years: this cost and more count as "no path", and sums of three are exact. */
+const INFINITE = 2 ** 51
+const SAFE = 2 ** 50
 const createValues = (length: number): Values => new Float64Array(length)
 const createShared = (length: number): Values => new Float64Array(new SharedArrayBuffer(length * 8))
-const lesser = (ms: number, oneMs: number, otherMs: number): number => Math.min(ms, oneMs + otherMs)
+/** Returns the lesser of a cost and the sum of two, without a branch: no processor foresees which it is. */
+const lesser = (ms: number, oneMs: number, otherMs: number): number =>
+  (ms + (oneMs + otherMs) - Math.abs(ms - (oneMs + otherMs))) / 2
 // End of kind.
 
 /** Kernels for costs in milliseconds as Float64Array. */
 export const float64Kernels: Kernels<Values> = {
   infinite: INFINITE,
+  safeMs: SAFE,
   createValues,
   createShared,
   customiseSome,

@@ -3,11 +3,14 @@ import type { Contraction, Hierarchy } from './hierarchy.js'
 import type { FullRun, Kernels, Labels, Metric, UpdateRun } from './metric.js'
 import { ROOT } from './tree.js'
 
-// Kind of values. scripts/generate-kernels.mjs replaces this block to generate kernels-float64.ts: loops that
-// meet two kinds of arrays in one process lose a quarter of their speed, so each kind has its own code.
+// Kind of values. scripts/generate-kernels.mjs replaces this block to generate kernels-float64.ts and
+// kernels-wide.ts: loops that meet two kinds of arrays in one process lose a quarter of their speed, so each kind
+// has its own code.
 type Values = Int32Array
 /** 12.4 weighted days: this cost and more count as "no path", and the sum of any two stays in 32 bits. */
 const INFINITE = 2 ** 30 - 1
+/** 6.2 weighted days */
+const SAFE = 2 ** 29
 const createValues = (length: number): Values => new Int32Array(length)
 const createShared = (length: number): Values => new Int32Array(new SharedArrayBuffer(length * 4))
 /** Returns the lesser of a cost and the sum of two, without a branch: no processor foresees which it is. */
@@ -20,6 +23,7 @@ const lesser = (ms: number, oneMs: number, otherMs: number): number => {
 /** Kernels for costs in milliseconds as Int32Array. */
 export const int32Kernels: Kernels<Values> = {
   infinite: INFINITE,
+  safeMs: SAFE,
   createValues,
   createShared,
   customiseSome,

@@ -1,7 +1,15 @@
 import type { Weights } from '../search/dijkstra.js'
 import type { Contraction, Hierarchy } from './hierarchy.js'
 
-/** Costs in milliseconds: 32-bit integers, or doubles where a path may cost more; see `chooseKind`. */
+/**
+ * Kinds of metrics, each wider than the one before: 32-bit integers; doubles up to a cost for which arithmetic
+ * needs no branches; doubles without an end. See `chooseKind`.
+ */
+export const KINDS = ['int32', 'float64', 'wide'] as const
+
+export type Kind = (typeof KINDS)[number]
+
+/** Costs in whole milliseconds. */
 export type Values = Int32Array | Float64Array
 
 /**
@@ -10,6 +18,8 @@ export type Values = Int32Array | Float64Array
  * between any two nodes goes up first and then down.
  */
 export interface Metric<V extends Values = Values> {
+  /** tells float64 and wide apart, whose arrays are of one type */
+  readonly kind: Kind
   readonly up: V
   readonly down: V
 }
@@ -59,10 +69,12 @@ export interface UpdateRun {
   readonly path: Int32Array
 }
 
-/** Inner loops for one kind of values. They check nothing; their parameters are positional for speed. */
+/** Inner loops for one kind of metrics. They check nothing; their parameters are positional for speed. */
 export interface Kernels<V extends Values = Values> {
   /** value for "no path"; a sum with it is never below it */
   readonly infinite: number
+  /** the sum of two costs below it is below `infinite`; infinite where costs have no end */
+  readonly safeMs: number
   /** Creates an array of zeros. */
   createValues(length: number): V
   /** Creates an array of zeros that threads can share. */

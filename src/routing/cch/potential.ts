@@ -1,8 +1,9 @@
 import type { End } from '../search/dijkstra.js'
 import type { Potential } from '../search/leg-search.js'
-import { depthOf, type Hierarchy } from './hierarchy.js'
-import type { Kernels, Metric } from './metric.js'
-import { followEnds } from './table.js'
+import { isDoubtful, kernelsOf } from './customise.js'
+import { depthOf } from './hierarchy.js'
+import type { Prepared } from './prepared.js'
+import { followEnds, highestEnd, highestOf } from './table.js'
 import { ROOT } from './tree.js'
 
 const UNKNOWN = -1
@@ -14,23 +15,26 @@ const UNKNOWN = -1
  * The cheapest path from a node goes up to a higher rank first, so the costs of these must be known before;
  * all of them lie on the node's path to the root.
  *
- * @returns exact costs under the metric, Infinity = no path
+ * @returns exact costs under the weights, Infinity = no path; undefined where the metric may lack some of them
  * @see B. Strasser, T. Zeitz, "A fast and tight heuristic for A* in road networks", 2021
  */
 export function createPotential(
-  h: Hierarchy,
-  kernels: Kernels,
-  metric: Metric,
+  { hierarchy: h, metric, weights }: Pick<Prepared, 'hierarchy' | 'metric' | 'weights'>,
   targets: readonly End[],
-): Potential {
+): Potential | undefined {
   const { first, headDepth, parent } = h
   const { up } = metric
+  const kernels = kernelsOf(metric.kind)
+  const rows = followEnds(h, kernels, metric.down, targets)
+  const highestMs = () => Math.max(highestOf(kernels, rows), highestEnd(targets))
+  if (isDoubtful(metric, weights, highestMs)) return undefined
   // rank → cost; final once set, because a rank is computed after all ranks above it
   const cost = new Float64Array(h.nodeCount).fill(UNKNOWN)
   const down = new Map<number, number>() // rank → cost of the cheapest path that only goes down
-  for (const row of followEnds(h, kernels, metric.down, targets)) {
+  for (const row of rows) {
     for (const [depth, rank] of row.rank.entries()) {
-      down.set(rank, Math.min(down.get(rank) ?? kernels.infinite, row.labels[depth]!))
+      const labelMs = row.labels[depth]!
+      if (labelMs < (down.get(rank) ?? kernels.infinite)) down.set(rank, labelMs)
     }
   }
   const path = new Int32Array(h.depthCount) // depth → rank; valid down to depth `known`
@@ -58,10 +62,10 @@ export function createPotential(
         const v = path[depth]!
         let best = down.get(v) ?? Number.POSITIVE_INFINITY
         for (let arc = first[v]!, stop = first[v + 1]!; arc < stop; arc++) {
-          // a sum with an infinite `up` is at least `kernels.infinite`, and becomes Infinity below
-          best = Math.min(best, up[arc]! + cost[path[headDepth[arc]!]!]!)
+          // sums are doubles, so they may exceed what the metric represents
+          if (up[arc]! < kernels.infinite) best = Math.min(best, up[arc]! + cost[path[headDepth[arc]!]!]!)
         }
-        cost[v] = best < kernels.infinite ? best : Number.POSITIVE_INFINITY
+        cost[v] = best
       }
     }
     return cost[end]!

@@ -1,8 +1,8 @@
 import type { Topology } from '../graph/topology.js'
 import type { Weights } from '../search/dijkstra.js'
-import { finish, type Kind, startCustomisation } from './customise.js'
+import { finish, startCustomisation } from './customise.js'
 import type { Hierarchy } from './hierarchy.js'
-import type { Metric } from './metric.js'
+import { KINDS, type Kind, type Metric } from './metric.js'
 
 /** A graph with its hierarchy and the metric of one set of weights, ready for searches. */
 export interface Prepared {
@@ -10,11 +10,13 @@ export interface Prepared {
   readonly hierarchy: Hierarchy
   /** weights of `metric` */
   readonly weights: Weights
-  /** int32 or float64, see `widen` */
+  /** of any kind, see `widen` */
   metric: Metric
   /**
-   * Replaces `metric` by one in float64. Called when a search meets costs that int32 cannot represent, so
-   * that a very expensive path looks like none.
+   * Replaces `metric` by one of the next wider kind. Called when a search meets costs that its kind cannot
+   * represent, so that a very expensive path looks like none.
+   *
+   * @throws Error for a wide one
    */
   widen(): void
 }
@@ -23,13 +25,15 @@ export interface Prepared {
  * Returns a graph, its hierarchy and a metric of the weights as one object that searches can widen. Nothing is
  * copied.
  *
- * @param onWidened called after the metric was replaced: the new one is twice as large
+ * @param onWidened called after the metric was replaced: the new one may be twice as large
  */
 export function createPrepared(parts: Omit<Prepared, 'widen'>, onWidened?: () => void): Prepared {
   return {
     ...parts,
     widen() {
-      this.metric = finish(startCustomisation(this.hierarchy, this.weights, 'float64'))
+      const kind = KINDS[KINDS.indexOf(this.metric.kind) + 1]
+      if (kind === undefined) throw new Error('no kind of costs is wider')
+      this.metric = finish(startCustomisation(this.hierarchy, this.weights, kind))
       onWidened?.()
     },
   }

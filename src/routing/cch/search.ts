@@ -7,7 +7,7 @@ import {
   type NodePath,
   type PathRow,
 } from '../search/leg-search.js'
-import { kernelsOf, kindOf, mayHaveOverflowed, SAFE_MS } from './customise.js'
+import { isDoubtful, kernelsOf } from './customise.js'
 import type { Hierarchy } from './hierarchy.js'
 import type { Kernels } from './metric.js'
 import { createPathSums, type PathSums } from './path-sums.js'
@@ -15,7 +15,7 @@ import { createPotential } from './potential.js'
 import type { Prepared } from './prepared.js'
 import { createQuery, findCost, readHops } from './query.js'
 import { costsToAll } from './sweep.js'
-import { findMeeting, followEnds, highestOf, type Row } from './table.js'
+import { findMeeting, followEnds, highestEnd, highestLabel, highestOf, type Row } from './table.js'
 import { createUnpacker, unpack, unpackerBytes } from './unpack.js'
 
 /**
@@ -25,45 +25,34 @@ import { createUnpacker, unpack, unpackerBytes } from './unpack.js'
 export function createHierarchySearch(prepared: Prepared): LegSearch {
   // replaced as a whole when the metric is widened: query, caches and kernels belong to one kind of array
   let search = createSearch(prepared)
-  const widen = () => {
-    prepared.widen()
-    search = createSearch(prepared)
+  /** Asks again under wider metrics until one represents all costs; it is kept for later searches. */
+  const certain = <T>(ask: () => T | typeof UNKNOWN): T => {
+    let found = ask()
+    while (found === UNKNOWN) {
+      prepared.widen()
+      search = createSearch(prepared)
+      found = ask()
+    }
+    return found
   }
   const rows = (...[targetLists, measures, isMarked]: Parameters<MetricSearch['rows']>): PathRows => {
     // the columns of the targets are computed once, for all rows
-    let rowOf = search.rows(targetLists, measures, isMarked)
-    return (sources, control) => {
-      if (mustStop(control, 0)) return undefined
-      const row = rowOf(sources)
-      // a wider metric answers; it is kept, so that later searches need no second attempt
-      if (row !== UNKNOWN) return row
-      widen()
-      rowOf = search.rows(targetLists, measures, isMarked)
-      return certain(rowOf(sources))
+    let [columnsOf, rowOf] = [search, search.rows(targetLists, measures, isMarked)]
+    const ask = (sources: readonly End[]) => {
+      if (columnsOf !== search) [columnsOf, rowOf] = [search, search.rows(targetLists, measures, isMarked)]
+      return rowOf(sources)
     }
+    return (sources, control) => (mustStop(control, 0) ? undefined : certain(() => ask(sources)))
   }
   return {
     one(sources, targets, control, maxCostMs) {
-      if (mustStop(control, 0)) return undefined
-      const found = search.one(sources, targets, maxCostMs)
-      if (found !== UNKNOWN) return found
-      widen()
-      return certain(search.one(sources, targets, maxCostMs))
+      return mustStop(control, 0) ? undefined : certain(() => search.one(sources, targets, maxCostMs))
     },
     rows,
     reach(sources, control, maxCostMs) {
-      if (mustStop(control, 0)) return undefined
-      const found = search.reach(sources, maxCostMs)
-      if (found !== UNKNOWN) return found
-      widen()
-      return certain(search.reach(sources, maxCostMs))
+      return mustStop(control, 0) ? undefined : certain(() => search.reach(sources, maxCostMs))
     },
-    potentialTo(targets) {
-      const { hierarchy, metric, weights } = prepared
-      // where a cost has overflowed, "no path" may be wrong
-      if (mayHaveOverflowed(metric, weights)) return () => 0
-      return createPotential(hierarchy, kernelsOf(kindOf(metric)), metric, targets)
-    },
+    potentialTo: (targets) => certain(() => createPotential(prepared, targets) ?? UNKNOWN),
     costs(sourceLists, targetLists, control) {
       const rowOf = rows(targetLists, [], undefined)
       const costMs = new Float64Array(sourceLists.length * targetLists.length)
@@ -88,13 +77,6 @@ type PathRows = ReturnType<LegSearch['rows']>
 /** Result of a search whose costs the metric cannot represent: a path may exist or not. */
 const UNKNOWN = Symbol('unknown')
 
-/** @throws Error for an unknown result, which a float64 metric cannot have */
-function certain<T>(found: T | typeof UNKNOWN): T {
-  // no test: `isDoubtful` and `reach` ask only for metrics that have a largest cost
-  if (found === UNKNOWN) throw new Error('a float64 metric cannot overflow')
-  return found
-}
-
 /** Searches of one metric; `UNKNOWN` asks for a wider one. */
 interface MetricSearch {
   one(
@@ -113,13 +95,9 @@ interface MetricSearch {
 
 /** Creates the searches of the present metric. */
 function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSearch {
-  const kernels = kernelsOf(kindOf(metric))
+  const kernels = kernelsOf(metric.kind)
   const query = createQuery(hierarchy, kernels)
   const unpacker = createUnpacker(roads, hierarchy, weights, metric)
-  /** Returns true when "no path" may be an overflow. */
-  const isDoubtful = (highestMs: number): boolean =>
-    kernels.infinite !== Number.POSITIVE_INFINITY &&
-    (highestMs >= SAFE_MS || mayHaveOverflowed(metric, weights))
   return {
     one(sources, targets, maxCostMs = Number.POSITIVE_INFINITY) {
       // `findCost` looks for costs below its bound, `maxCostMs` is inclusive, and costs are integral
@@ -127,18 +105,19 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
       const costMs = findCost(hierarchy, metric, query, sources, targets, limitMs)
       if (query.labels.meeting < 0) {
         // costs below the limit are exact
-        const highestMs = Math.max(query.labels.highest, highestEnd(sources), highestEnd(targets))
-        return limitMs === kernels.infinite && isDoubtful(highestMs) ? UNKNOWN : undefined
+        const highestMs = () => Math.max(query.labels.highest, highestEnd(sources), highestEnd(targets))
+        return limitMs === kernels.infinite && isDoubtful(metric, weights, highestMs) ? UNKNOWN : undefined
       }
       // read before the next search overwrites the labels
       const { hops, source, target } = readHops(hierarchy, query)
       return { costMs, source, target, arcs: unpack(unpacker, hops) }
     },
     reach(sources, maxCostMs) {
-      // costs below `infinite` are exact
-      if (maxCostMs >= kernels.infinite && kernels.infinite !== Number.POSITIVE_INFINITY) return UNKNOWN
       // one pass over the hierarchy; labels are by rank, the caller asks by node
       const labels = costsToAll(hierarchy, kernels, metric, sources)
+      const highestMs = () => Math.max(highestLabel(kernels, labels), highestEnd(sources))
+      // costs below `infinite` are exact
+      if (maxCostMs >= kernels.infinite && isDoubtful(metric, weights, highestMs)) return UNKNOWN
       return (node) => {
         const labelMs = labels[hierarchy.rank[node]!]!
         return labelMs < kernels.infinite ? labelMs : Number.POSITIVE_INFINITY
@@ -146,24 +125,18 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
     },
     rows(targetLists, measures, isMarked) {
       const columns = targetLists.map((targets) => followEnds(hierarchy, kernels, metric.down, targets))
-      const highestMs = Math.max(highestOf(kernels, columns.flat()), ...targetLists.map(highestEnd))
+      const columnMs = Math.max(highestOf(kernels, columns.flat()), ...targetLists.map(highestEnd))
       const sums = isMarked && createPathSums(unpacker, measures, isMarked)
       return (sources) => {
         const starts = followEnds(hierarchy, kernels, metric.up, sources)
         const row = fillRow(kernels, starts, columns, measures.length, sums)
         // only a missing path can be an overflow: a finite sum below `infinite` is exact
         const isIncomplete = row.costMs.includes(Number.POSITIVE_INFINITY)
-        const isUnknown =
-          isIncomplete && isDoubtful(Math.max(highestMs, highestOf(kernels, starts), highestEnd(sources)))
-        return isUnknown ? UNKNOWN : row
+        const highestMs = () => Math.max(columnMs, highestOf(kernels, starts), highestEnd(sources))
+        return isIncomplete && isDoubtful(metric, weights, highestMs) ? UNKNOWN : row
       }
     },
   }
-}
-
-/** Returns the highest cost of the ends of a search: one that the metric cannot represent gets no label. */
-function highestEnd(ends: readonly End[]): number {
-  return ends.reduce((highestMs, { costMs }) => Math.max(highestMs, costMs), 0)
 }
 
 /** Finds the cheapest path to each list of targets. */

@@ -1,14 +1,13 @@
 import type { Weights } from '../search/dijkstra.js'
-import { type Customisation, type Kind, kernelsOf, startCustomisation } from './customise.js'
+import { type Customisation, kernelsOf, startCustomisation } from './customise.js'
 import type { Contraction, Hierarchy } from './hierarchy.js'
-import type { FullRun, Metric } from './metric.js'
+import type { FullRun, Kind, Metric } from './metric.js'
 import { cutRanks, type Pieces } from './pieces.js'
 
 /** A full customisation that threads share. All of its arrays are shared memory: it is sent without copies. */
 export interface SharedRun {
   readonly h: Contraction
   readonly weights: Weights
-  readonly kind: Kind
   readonly metric: Metric
   readonly cursor: Uint32Array
   readonly seenBy: Int32Array
@@ -101,8 +100,7 @@ function createRun(
   return {
     h,
     weights: copy,
-    kind,
-    metric: { up: createShared(h.arcCount), down: createShared(h.arcCount) },
+    metric: { kind, up: createShared(h.arcCount), down: createShared(h.arcCount) },
     cursor,
     seenBy: new Int32Array(new SharedArrayBuffer(h.nodeCount * 4)).fill(-1),
     ranges,
@@ -133,8 +131,8 @@ function nextPiece({ ranges, control }: SharedRun, range: FullRun): boolean {
 
 /** Advances a piece. Its end is told to the other threads. @returns work that was done */
 function advanceRange(run: SharedRun, range: FullRun, maxWork: number): number {
-  const { h, weights, metric, kind, control } = run
-  const work = kernelsOf(kind).customiseSome(h, weights, metric, range, maxWork)
+  const { h, weights, metric, control } = run
+  const work = kernelsOf(metric.kind).customiseSome(h, weights, metric, range, maxWork)
   if (range.nextRank === range.endRank) {
     Atomics.add(control, DONE, 1)
     Atomics.notify(control, DONE)
@@ -144,7 +142,7 @@ function advanceRange(run: SharedRun, range: FullRun, maxWork: number): number {
 
 /** Part of the thread that began a run: pieces like every other, then the ranks above them. */
 function createOwnPart(run: SharedRun, top: Int32Array, silenceMs: number) {
-  const { h, weights, metric, kind, ranges, control } = run
+  const { h, weights, metric, ranges, control } = run
   const range = rangeOf(run)
   const pieceCount = ranges.length / 2
   let isTop = false
@@ -170,7 +168,7 @@ function createOwnPart(run: SharedRun, top: Int32Array, silenceMs: number) {
           range.nextRank = top[topAt]!
           range.endRank = top[topAt + 1]!
         }
-        left -= kernelsOf(kind).customiseSome(h, weights, metric, range, left)
+        left -= kernelsOf(metric.kind).customiseSome(h, weights, metric, range, left)
         if (range.nextRank === range.endRank) topAt += 2
       }
       return topAt === top.length

@@ -95,14 +95,22 @@ function commonLength(a: Row, b: Row): number {
   return low
 }
 
-/** Returns the highest finite label, which shows whether a sum may have overflowed. */
+/** Returns the highest finite label of some rows, which shows whether a sum may have overflowed. */
 export function highestOf(kernels: Kernels, rows: readonly Row[]): number {
+  return rows.reduce((highestMs, { labels }) => Math.max(highestMs, highestLabel(kernels, labels)), 0)
+}
+
+/** Returns the highest finite label, 0 when there is none. */
+export function highestLabel({ infinite }: Kernels, labels: Values): number {
   let highestMs = 0
-  for (const { labels } of rows) {
-    for (let i = 0; i < labels.length; i++) {
-      const labelMs = labels[i]!
-      if (labelMs < kernels.infinite && labelMs > highestMs) highestMs = labelMs
-    }
+  for (let i = 0; i < labels.length; i++) {
+    const labelMs = labels[i]!
+    if (labelMs < infinite && labelMs > highestMs) highestMs = labelMs
   }
   return highestMs
+}
+
+/** Returns the highest cost of the ends of a search: one that the metric cannot represent gets no label. */
+export function highestEnd(ends: readonly End[]): number {
+  return ends.reduce((highestMs, { costMs }) => Math.max(highestMs, costMs), 0)
 }

@@ -2,96 +2,129 @@ import t from 'tap'
 import {
   chooseKind,
   finish,
+  isDoubtful,
   kernelsOf,
-  kindOf,
   mayHaveOverflowed,
   metricBytes,
-  SAFE_MS,
   startCustomisation,
   startUpdate,
 } from '../../../src/routing/cch/customise.js'
 import { buildHierarchy, type Hierarchy } from '../../../src/routing/cch/hierarchy.js'
-import type { Metric } from '../../../src/routing/cch/metric.js'
+import { KINDS, type Kind, type Metric } from '../../../src/routing/cch/metric.js'
 import { rankNodes } from '../../../src/routing/cch/order.js'
 import { gridGraph, type PlainArc, type PlainGraph, plainGraph, seeded } from '../../support/random-graph.js'
 
 /** Values that `startUpdate` copies between two checks of the work limit. */
 const COPY_CHUNK = 1 << 18
 
-t.test('chooseKind: int32 up to a factor of 100, float64 beyond it and for such weights', async (t) => {
+t.test('chooseKind: int32 up to a factor of 100, float64 up to 2^21 and for such weights', async (t) => {
   const ints = Int32Array.of(1, 2)
   const theme = (...sensitivity: number[]) => ({ sensitivity })
   t.equal(chooseKind(ints, []), 'int32')
   t.equal(chooseKind(ints, [theme(0, 99), theme(0)]), 'int32', 'factor 1 + 99')
   t.equal(chooseKind(ints, [theme(0, 99), theme(0, 0.5)]), 'float64')
   t.equal(chooseKind(ints, [theme(0, 9999, 3)]), 'float64')
+  t.equal(chooseKind(ints, [theme(0, 2 ** 21 - 1)]), 'float64', 'its largest factor')
+  t.equal(chooseKind(ints, [theme(0, 2 ** 21 - 1), theme(0, 1)]), 'wide')
   t.equal(chooseKind(Float64Array.of(1), []), 'float64')
+  t.equal(chooseKind(Float64Array.of(1), [theme(0, 2 ** 21 - 1)]), 'float64')
+  t.equal(chooseKind(Float64Array.of(1), [theme(0, 1e12)]), 'wide')
 })
 
-t.test('kindOf, metricBytes: two arrays of 4 or 8 bytes an arc', async (t) => {
+t.test('metricBytes: two arrays of 4 or 8 bytes an arc', async (t) => {
   const graph = chainOf(10)
   const hierarchy = buildHierarchy(graph, inOrder(graph))
-  for (const kind of ['int32', 'float64'] as const) {
+  for (const kind of KINDS) {
     const metric = finish(startCustomisation(hierarchy, graph.weights, kind))
-    t.equal(kindOf(metric), kind)
+    t.equal(metric.kind, kind)
     t.equal(metricBytes(hierarchy, kind), metric.up.byteLength + metric.down.byteLength)
   }
 })
 
-t.test('customise: float64 and int32 have the same sums where both can hold them', async (t) => {
+t.test('customise: all kinds have the same sums where they can hold them', async (t) => {
   const graph = gridGraph(24, 24, seeded(3))
   const rank = rankNodes(graph, graph.sites)
-  const [ints, floats] = (['int32', 'float64'] as const).map((kind) => {
+  const [ints, ...others] = KINDS.map((kind) => {
     const { up, down } = customised(graph, kind, rank).metric
     const { infinite } = kernelsOf(kind)
     return [...up, ...down].map((ms) => (ms === infinite ? null : ms))
   })
   t.ok(ints!.some((ms) => ms === null) && ints!.some((ms) => ms !== null))
-  t.same(floats, ints)
+  t.same(others, [ints, ints])
 })
 
-t.test('startUpdate: an update in either kind is what a customisation of the new weights is', async (t) => {
-  const graph = gridGraph(24, 24, seeded(4))
-  for (const kind of ['int32', 'float64'] as const) {
-    const { metric, hierarchy } = customised(graph, kind, rankNodes(graph, graph.sites))
-    const weights = graph.weights.slice()
-    for (const arc of [100, 101, 500]) weights[arc] = Math.abs(weights[arc]!) + 5
-    const update = startUpdate(graph, hierarchy, weights, kind, { metric, weights: graph.weights })
-    if (update === undefined) throw new Error('too much has changed for an update')
-    t.ok(isSame(finish(update), finish(startCustomisation(hierarchy, weights, kind))), kind)
+t.test(
+  'startUpdate: an update from each kind to each is what a customisation of the new weights is',
+  async (t) => {
+    const moderate = gridGraph(24, 24, seeded(4))
+    // every ninth arc costs about as much as one of the kinds represents, or more
+    const limits = [2 ** 29, 2 ** 30 - 2, 2 ** 30, 2 ** 50, 2 ** 51 - 1, 2 ** 51, 2 ** 52 + 1]
+    const dear = (ms: number, arc: number) => (ms >= 0 && arc % 9 === 0 ? limits[(arc / 9) % 7]! : ms)
+    const high = { ...moderate, weights: moderate.weights.map(dear) }
+    for (const from of KINDS) {
+      for (const to of KINDS) {
+        const update = (graph: PlainGraph) => {
+          const { metric, hierarchy } = customised(graph, from, rankNodes(graph, graph.sites))
+          const weights = graph.weights.slice()
+          for (const arc of [100, 101, 500]) weights[arc] = Math.abs(weights[arc]!) + 5
+          const job = startUpdate(graph, hierarchy, weights, to, { metric, weights: graph.weights })
+          return job && isSame(finish(job), finish(startCustomisation(hierarchy, weights, to)))
+        }
+        t.equal(update(moderate), true, `${from} to ${to}`)
+        const isWider = KINDS.indexOf(to) > KINDS.indexOf(from)
+        t.equal(update(high), isWider ? undefined : true, `${from} to ${to}, beyond both`)
+      }
+    }
+  },
+)
+
+t.test('mayHaveOverflowed: from half of what the kind represents, of an arc or of a path', async (t) => {
+  for (const [kind, safeMs] of [
+    ['int32', 2 ** 29],
+    ['float64', 2 ** 50],
+  ] as const) {
+    const mayHave = (graph: PlainGraph) => mayHaveOverflowed(customised(graph, kind).metric, graph.weights)
+    t.equal(mayHave(chainOf(3, [safeMs - 1, 5])), false)
+    t.equal(mayHave(chainOf(3, [5, safeMs])), true)
+    // node 0 joins its two neighbours in a triangle whose cost is the sum
+    t.equal(mayHave(triangleOf(safeMs / 2, safeMs / 2 - 1)), false)
+    t.equal(mayHave(triangleOf(safeMs / 2, safeMs / 2)), true)
+    const { infinite } = kernelsOf(kind)
+    for (const ms of [infinite, infinite + 1, infinite * 4, Number.MAX_VALUE]) {
+      const { graph, metric } = customised(chainOf(3, [ms, 5]), kind)
+      t.equal(metric.up[0], infinite, 'an arc that cannot be represented')
+      t.equal(mayHaveOverflowed(metric, graph.weights), true)
+    }
   }
-})
-
-t.test('mayHaveOverflowed: from the first cost of 2^29 ms, of an arc or of a path', async (t) => {
-  const isDoubtful = (...ms: number[]) => {
-    const { metric, graph } = customised(chainOf(ms.length + 1, ms), 'int32')
-    return mayHaveOverflowed(metric, graph.weights)
+  const { graph, metric } = customised(chainOf(3, [2 ** 52, 1e300]), 'wide')
+  t.equal(mayHaveOverflowed(metric, graph.weights), false, 'wide represents every cost')
+  const readLabels = () => {
+    throw new Error('the labels are read')
   }
-  t.equal(isDoubtful(SAFE_MS - 1, 5), false)
-  t.equal(isDoubtful(5, SAFE_MS), true)
-  t.equal(isDoubtful(2 ** 31, 5), true, 'an arc that int32 cannot represent')
-  // node 0 joins its two neighbours in a triangle whose cost is the sum
-  t.equal(mayHaveOverflowed(...metricAndWeights(triangleOf(SAFE_MS / 2, SAFE_MS / 2 - 1))), false)
-  t.equal(mayHaveOverflowed(...metricAndWeights(triangleOf(SAFE_MS / 2, SAFE_MS / 2))), true)
-  const { metric, graph } = customised(chainOf(3, [SAFE_MS, SAFE_MS]), 'float64')
-  t.equal(mayHaveOverflowed(metric, graph.weights), false, 'float64 represents every cost')
+  t.equal(isDoubtful(metric, graph.weights, readLabels), false)
 })
 
-t.test('startUpdate: none to float64 from an int32 metric that may have overflowed', async (t) => {
+t.test('startUpdate: none to a wider kind from a metric that may have overflowed', async (t) => {
   // the last arc leads to the root, so that an update visits few ranks
-  const base = customised(
-    chainOf(
-      400,
-      Array.from({ length: 399 }, (_, i) => (i < 398 ? 10 : 2 ** 30)),
-    ),
-    'int32',
-  )
-  const { graph, hierarchy } = base
-  const update = (kind: 'int32' | 'float64', from: typeof base) =>
-    startUpdate(graph, hierarchy, graph.weights, kind, { metric: from.metric, weights: from.graph.weights })
-  t.equal(update('float64', base), undefined)
-  t.ok(update('int32', base))
-  t.ok(update('float64', customised(chainOf(400), 'int32')))
+  const baseOf = (kind: Kind, lastMs: number) =>
+    customised(
+      chainOf(
+        400,
+        Array.from({ length: 399 }, (_, i) => (i < 398 ? 10 : lastMs)),
+      ),
+      kind,
+    )
+  const { graph, hierarchy } = baseOf('wide', 2 ** 52)
+  const kindsFrom = (from: Kind, lastMs: number) => {
+    const base = baseOf(from, lastMs)
+    const changes = { metric: base.metric, weights: base.graph.weights }
+    return KINDS.filter((kind) => startUpdate(graph, hierarchy, graph.weights, kind, changes) !== undefined)
+  }
+  t.same(kindsFrom('int32', 2 ** 29 - 1), KINDS)
+  t.same(kindsFrom('int32', 2 ** 29), ['int32'])
+  t.same(kindsFrom('float64', 2 ** 50 - 1), KINDS)
+  t.same(kindsFrom('float64', 2 ** 50), ['int32', 'float64'])
+  t.same(kindsFrom('wide', 2 ** 52), KINDS)
 })
 
 t.test('startUpdate: none when the sampled neighbourhoods mostly differ', async (t) => {
@@ -166,15 +199,11 @@ function inOrder({ nodeCount }: PlainGraph): Uint32Array {
 
 function customised(
   graph: PlainGraph,
-  kind: 'int32' | 'float64',
+  kind: Kind,
   rank = inOrder(graph),
 ): { graph: PlainGraph; hierarchy: Hierarchy; metric: Metric } {
   const hierarchy = buildHierarchy(graph, rank)
   return { graph, hierarchy, metric: finish(startCustomisation(hierarchy, graph.weights, kind)) }
-}
-
-function metricAndWeights(graph: PlainGraph) {
-  return [customised(graph, 'int32').metric, graph.weights] as const
 }
 
 function isSame(a: Metric, b: Metric): boolean {

@@ -1,16 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  finish,
-  type Kind,
-  kernelsOf,
-  startCustomisation,
-  startUpdate,
-} from '../../../src/routing/cch/customise.js'
+import { finish, kernelsOf, startCustomisation, startUpdate } from '../../../src/routing/cch/customise.js'
 import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
+import { KINDS, type Kind } from '../../../src/routing/cch/metric.js'
 import { rankNodes } from '../../../src/routing/cch/order.js'
-import { createPrepared, type Prepared } from '../../../src/routing/cch/prepared.js'
+import { createPrepared, type Prepared, prepareNow } from '../../../src/routing/cch/prepared.js'
 import { createHierarchySearch } from '../../../src/routing/cch/search.js'
 import { costsToAll } from '../../../src/routing/cch/sweep.js'
 import { arcTail } from '../../../src/routing/graph/topology.js'
@@ -28,7 +23,6 @@ import {
 } from '../../support/random-graph.js'
 
 const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 400)
-const KINDS: readonly Kind[] = ['int32', 'float64']
 
 t.test('property: every cost equals that of flat Dijkstra, and every path has its cost', async () => {
   const cases = plainGraphs(30).chain((graph) =>
@@ -58,10 +52,11 @@ t.test('property: every cost equals that of flat Dijkstra, and every path has it
 })
 
 t.test('property: an update equals a full customisation bit for bit, in slices of any size', async () => {
-  const cases = plainGraphs(40).chain((graph) =>
+  const high = [...COSTS, 2 ** 29, 2 ** 30 - 2, 2 ** 30, 2 ** 50 - 1, 2 ** 50, 2 ** 51 - 1, 2 ** 51, 2 ** 52]
+  const cases = fc.oneof(plainGraphs(40), plainGraphs(40, high)).chain((graph) =>
     fc.record({
       graph: fc.constant(graph),
-      changes: fc.array(fc.tuple(fc.nat(Math.max(0, graph.arcCount - 1)), fc.constantFrom(...COSTS)), {
+      changes: fc.array(fc.tuple(fc.nat(Math.max(0, graph.arcCount - 1)), fc.constantFrom(...high)), {
         maxLength: 3,
       }),
       slice: fc.constantFrom(1, 7, 1e9),
@@ -90,7 +85,7 @@ t.test('property: an update equals a full customisation bit for bit, in slices o
   t.ok(repaired > RUNS / 10, `${repaired} repairs compared`)
 })
 
-t.test('search: a town of 2,000 nodes, every pair of 60, both kinds', async (t) => {
+t.test('search: a town of 2,000 nodes, every pair of 60, all kinds', async (t) => {
   const graph = gridGraph(50, 40, seeded(11))
   const random = seeded(12)
   const oracle = oracleOf(graph)
@@ -158,7 +153,79 @@ t.test('property: costs beyond int32 are found after widening, others without', 
   t.ok(widened > 0, `${widened} widened`)
 })
 
-t.test('search: an end whose own cost int32 cannot represent is found', async (t) => {
+t.test('property: costs beyond float64 are those of flat Dijkstra, by every kind of search', async (t) => {
+  // multiples of 16, so that sums beyond 2^53 are not rounded
+  const huge = [1, 2 ** 26, 2 ** 45, 2 ** 46 - 1, 2 ** 46, 2 ** 47 - 1, 2 ** 47, 2 ** 48].map((ms) => ms * 16)
+  const ends = (graph: PlainGraph) =>
+    endLists(graph.nodeCount).map((list) => list.map(({ node, costMs }) => ({ node, costMs: costMs * 16 })))
+  const cases = plainGraphs(12, [...huge, -1]).chain((graph) =>
+    fc.tuple(fc.constant(graph), ends(graph), ends(graph)),
+  )
+  let beyond = 0
+  fc.assert(
+    fc.property(cases, ([graph, sources, targets]) => {
+      const expected = oracleOf(graph).one(sources, targets, control())
+      const costMs = expected?.costMs ?? Number.POSITIVE_INFINITY
+      if (expected !== undefined && costMs >= 2 ** 51) beyond++
+      for (const kind of KINDS) {
+        const fresh = () => createHierarchySearch(createPrepared(prepare(graph, kind)))
+        check(graph, sources, targets, fresh().one(sources, targets, control()), expected)
+        const row = fresh().rows([targets], [], () => false)(sources, control())
+        const table = fresh().costs([sources], [targets], control())
+        const costOf = fresh().reach(sources, control(), Number.POSITIVE_INFINITY)!
+        const nearestMs = Math.min(...targets.map((target) => costOf(target.node) + target.costMs))
+        const restOf = fresh().potentialTo(targets)
+        const leastMs = Math.min(...sources.map((source) => source.costMs + restOf(source.node)))
+        for (const found of [row?.costMs[0], table?.[0], nearestMs, leastMs])
+          if (found !== costMs) throw new Error(`${kind} says ${found}, expected ${costMs}`)
+      }
+    }),
+    { numRuns: RUNS },
+  )
+  t.ok(beyond > 0, `${beyond} beyond float64`)
+})
+
+t.test('search: a path of arcs that are each far below the end of a kind is found', async (t) => {
+  for (const ms of [2 ** 29 - 1, 2 ** 50 - 1]) {
+    const graph = plainGraph(
+      4,
+      [0, 1, 2].map((from) => ({ from, to: from + 1, ms })),
+    )
+    const [sources, targets] = [0, 3].map((node) => [{ node, costMs: 0 }]) as [End[], End[]]
+    // eliminated from one of its ends, a chain gets no arcs that cost more: the path only leads up, or down
+    for (const rank of [Uint32Array.of(0, 1, 2, 3), Uint32Array.of(3, 2, 1, 0)]) {
+      const hierarchy = buildHierarchy(graph, rank)
+      for (const kind of KINDS) {
+        const fresh = () => createHierarchySearch(prepareNow({ ...graph, roads: graph, hierarchy }, kind))
+        t.equal(fresh().one(sources, targets, control())?.costMs, 3 * ms)
+        t.same(fresh().costs([sources], [targets], control()), [3 * ms])
+        t.equal(fresh().reach(sources, control(), Number.POSITIVE_INFINITY)!(3), 3 * ms)
+        t.equal(fresh().potentialTo(targets)(0), 3 * ms)
+      }
+    }
+  }
+})
+
+t.test('widen: from each kind to the next wider one, which is kept', async (t) => {
+  const graph = plainGraph(3, [
+    { from: 0, to: 1, ms: 2 ** 50 },
+    { from: 1, to: 2, ms: 2 ** 50 },
+  ])
+  const kinds: Kind[] = []
+  const prepared = createPrepared(prepare(graph, 'int32'), () => kinds.push(prepared.metric.kind))
+  const search = createHierarchySearch(prepared)
+  const [sources, near, far] = [0, 1, 2].map((node) => [{ node, costMs: 0 }]) as [End[], End[], End[]]
+  const rowOf = search.rows([far], [], () => false)
+  t.equal(search.one(sources, near, control())?.costMs, 2 ** 50)
+  t.same(kinds, ['float64'])
+  t.equal(search.one(sources, far, control())?.costMs, 2 ** 51)
+  t.same(kinds, ['float64', 'wide'])
+  t.equal(rowOf(sources, control())?.costMs[0], 2 ** 51)
+  t.same(kinds, ['float64', 'wide'], 'a row that was begun before takes the metric of now')
+  t.throws(() => prepared.widen(), /no kind of costs is wider/)
+})
+
+t.test('search: an end whose own cost no bounded kind represents is found', async (t) => {
   const graph = plainGraph(2, [{ from: 0, to: 1, ms: 5 }])
   const [cheap, dear] = [0, 2 ** 52].map((costMs) => (node: number) => [{ node, costMs }]) as [
     (node: number) => End[],
@@ -168,13 +235,18 @@ t.test('search: an end whose own cost int32 cannot represent is found', async (t
     [dear(0), cheap(1)],
     [cheap(0), dear(1)],
   ] as const) {
-    const fresh = () => createHierarchySearch(createPrepared(prepare(graph, 'int32')))
-    t.equal(fresh().one(sources, targets, control())?.costMs, 2 ** 52 + 5)
-    t.same(fresh().costs([sources], [targets], control()), [2 ** 52 + 5])
-    t.equal(fresh().rows([targets], [], () => false)(sources, control())?.costMs[0], 2 ** 52 + 5)
+    for (const kind of KINDS) {
+      const fresh = () => createHierarchySearch(createPrepared(prepare(graph, kind)))
+      t.equal(fresh().one(sources, targets, control())?.costMs, 2 ** 52 + 5)
+      t.same(fresh().costs([sources], [targets], control()), [2 ** 52 + 5])
+      t.equal(fresh().rows([targets], [], () => false)(sources, control())?.costMs[0], 2 ** 52 + 5)
+    }
   }
-  const search = createHierarchySearch(createPrepared(prepare(graph, 'int32')))
-  t.equal(search.reach(dear(0), control(), Number.POSITIVE_INFINITY)!(1), 2 ** 52 + 5)
+  for (const kind of KINDS) {
+    const search = createHierarchySearch(createPrepared(prepare(graph, kind)))
+    t.equal(search.reach(dear(0), control(), Number.POSITIVE_INFINITY)!(1), 2 ** 52 + 5)
+    t.equal(search.potentialTo(dear(1))(0), 2 ** 52 + 5)
+  }
 })
 
 t.test('search: a missing path under moderate costs does not widen the metric', async (t) => {
@@ -188,6 +260,8 @@ t.test('search: a missing path under moderate costs does not widen the metric', 
   t.same(search.costs([[{ node: 0, costMs: 0 }]], [[{ node: 2, costMs: 0 }]], control()), [
     Number.POSITIVE_INFINITY,
   ])
+  const costOf = search.reach([{ node: 0, costMs: 0 }], control(), Number.POSITIVE_INFINITY)!
+  t.same([0, 1, 2].map(costOf), [0, 5000, Number.POSITIVE_INFINITY])
 })
 
 t.test('search: paths of cost 0 have no circles', async (t) => {
@@ -254,7 +328,7 @@ t.test('search: a cancel flag stops it', async (t) => {
   }
 })
 
-t.test('kernels: the generated file is fresh', async (t) => {
+t.test('kernels: the generated files are fresh', async (t) => {
   const check = spawnSync(process.execPath, ['scripts/generate-kernels.mjs', '--check'], { encoding: 'utf8' })
   t.equal(check.status, 0, check.stderr)
 })

@@ -6,7 +6,7 @@ import {
   startCustomisation,
 } from '../../../src/routing/cch/customise.js'
 import { buildHierarchy, type Hierarchy } from '../../../src/routing/cch/hierarchy.js'
-import type { Metric } from '../../../src/routing/cch/metric.js'
+import { KINDS, type Kind, type Metric } from '../../../src/routing/cch/metric.js'
 import { rankNodes } from '../../../src/routing/cch/order.js'
 import { cutRanks } from '../../../src/routing/cch/pieces.js'
 import {
@@ -53,7 +53,7 @@ t.test('startShared: none where the hierarchy is not worth the start of a thread
 })
 
 t.test('startShared: whoever takes a piece, and whenever, the metric is that of one thread', (t) => {
-  for (const kind of ['int32', 'float64'] as const) {
+  for (const kind of KINDS) {
     const expected = finish(startCustomisation(HIERARCHY, GRAPH.weights, kind))
     for (const helpAfter of [0, 1, 3, 20, Number.POSITIVE_INFINITY]) {
       const runs: SharedRun[] = []
@@ -62,6 +62,7 @@ t.test('startShared: whoever takes a piece, and whenever, the metric is that of 
       while (!job.advance(500)) if (steps++ === helpAfter) for (const run of runs) customisePieces(run)
       t.ok(steps > 20, `${steps} steps`)
       t.ok(isSame(job.metric, expected), `${kind}, help after ${helpAfter} steps`)
+      t.equal(job.metric.kind, kind)
     }
     t.notSame([...expected.up.slice(0, 50)], [...kernelsOf(kind).createValues(50)])
   }
@@ -93,13 +94,7 @@ t.test('startShared: a thread that is lost, or silent, leaves a metric that this
   t.end()
 })
 
-function begin(
-  graph: PlainGraph,
-  hierarchy: Hierarchy,
-  kind: 'int32' | 'float64',
-  offer: Helpers['offer'],
-  silenceMs = 20,
-) {
+function begin(graph: PlainGraph, hierarchy: Hierarchy, kind: Kind, offer: Helpers['offer'], silenceMs = 20) {
   const job = startShared(hierarchy, graph.weights, kind, { minTriangles: 0, silenceMs, offer })
   if (job === undefined) throw new Error('it was not shared')
   return job

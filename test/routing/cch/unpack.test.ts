@@ -42,10 +42,7 @@ t.test('unpack: refuses a metric that is not that of the weights', async (t) => 
   t.equal(findInputArc(unpacker, 1, hop.arc, true, 100), -1)
   t.throws(
     () =>
-      unpack(
-        createUnpacker(graph, hierarchy, others, { up: metric.up.with(hop.arc, 77), down: metric.down }),
-        [hop],
-      ),
+      unpack(createUnpacker(graph, hierarchy, others, { ...metric, up: metric.up.with(hop.arc, 77) }), [hop]),
     /found no triangle of 77 ms above rank 1: the metric is not that of these weights/,
   )
 })
