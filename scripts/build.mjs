@@ -20,7 +20,7 @@ const metafile = await bundle('dist/fieldgate.cjs', {
 writeFileSync('build/bundle.json', JSON.stringify(metafile)) // read by `npm run bench -- footprint`
 for (const [role, run] of [
   ['search', 'runSearchWorker'],
-  ['customise', 'runCustomiseWorker'],
+  ['help', 'runHelpWorker'],
   ['reader', 'runReaderWorker'],
   ['job', 'runJobWorker'],
   ['backup', 'runBackupWorker'],

@@ -28,9 +28,9 @@ async function main(): Promise<void> {
   if (workerData.role === 'search') {
     const { runSearchWorker } = await import('./gateway/workers/search.js')
     runSearchWorker(parentPort, workerData)
-  } else if (workerData.role === 'customise') {
-    const { runCustomiseWorker } = await import('./gateway/workers/customise.js')
-    runCustomiseWorker(parentPort, workerData)
+  } else if (workerData.role === 'help') {
+    const { runHelpWorker } = await import('./gateway/workers/help.js')
+    runHelpWorker(parentPort, workerData)
   } else if (workerData.role === 'reader') {
     const { runReaderWorker } = await import('./gateway/workers/reader.js')
     runReaderWorker(parentPort, workerData)
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     runBackupWorker(parentPort, workerData)
   } else {
     const found = String(workerData.role)
-    throw new Error(`found the worker role ${found}, expected search, customise, reader, job or backup`)
+    throw new Error(`found the worker role ${found}, expected search, help, reader, job or backup`)
   }
 }
 

@@ -8,7 +8,8 @@ import { helperThreads } from '../../src/gateway/workers/helper-threads.js'
 import { buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
-import { addCell, createCellSet } from '../../src/risk/cell-set.js'
+import { addCell, type CellSet, createCellSet } from '../../src/risk/cell-set.js'
+import type { HelperThreads } from '../../src/route-engine/helpers.js'
 import { snapPoints } from '../../src/route-engine/locate.js'
 import { createMapStates, type MapStates } from '../../src/route-engine/map-states.js'
 import { chooseKind, finish, startCustomisation, startUpdate } from '../../src/routing/cch/customise.js'
@@ -33,6 +34,7 @@ import { runToEnd } from '../../src/routing/search/sliced-task.js'
 import { findTimedRoute } from '../../src/routing/search/time-dependent.js'
 import type { Timeline } from '../../src/routing/search/timed-search.js'
 import { arcPrices, type Mix } from './exact-prices.js'
+import { type LaidByThreads, layWithThreads } from './laid-by-threads.js'
 import { linkCosts } from './link-costs.js'
 import { endless } from './routing-oracle.js'
 import { circle, createRandom, randomPoint } from './routing-world.js'
@@ -94,6 +96,8 @@ interface Bench {
   readonly tally: Tally
   /** threads of the program, which here help with maps of any size; undefined on one core */
   readonly helpers: Helpers | undefined
+  /** cells laid by threads; undefined on one core */
+  readonly laid: LaidByThreads | undefined
 }
 
 async function main(): Promise<void> {
@@ -104,6 +108,7 @@ async function main(): Promise<void> {
   const graph = readGraph(first, crc32)
   const wrongTurns = isLarge ? 0 : compareTurns(graph)
   const hierarchy = mapHierarchy(graph)!
+  const threads = programThreads()
   const tally = { equal: 0, none: 0, wrong: 0, timed: 0, badSums: 0, badWeights: 0 }
   const bench: Bench = {
     graph,
@@ -123,14 +128,20 @@ async function main(): Promise<void> {
       vehicles: 0,
       conditional: 0,
     },
-    helpers: threadsOfAnySize(),
+    helpers: threads && { ...threads.customising, minTriangles: 0 },
+    laid: threads && layWithThreads(new Uint8Array(first), threads.laying),
   }
   for (let i = 0; i < Number(profileCount); i++) {
     await compareProfile(bench, i)
   }
   print(bench.tally)
+  const laid = bench.laid?.tally ?? { overlays: 0, shared: 0, different: 0 }
+  console.log(
+    `  ${laid.overlays} overlays were laid with threads, too, ${laid.shared} of them in part by those: ${laid.different} DIFFERENT`,
+  )
   const { wrong, badSums, badWeights, badRepairs, badShared, badSharedLegs } = bench.tally
-  const faults = wrongTurns + wrong + badSums + badWeights + badRepairs + badShared + badSharedLegs
+  const faults =
+    wrongTurns + wrong + badSums + badWeights + badRepairs + badShared + badSharedLegs + laid.different
   if (!isSame || faults > 0) process.exitCode = 1
 }
 
@@ -142,11 +153,10 @@ function compareTurns(graph: Graph): number {
   return wrong.length
 }
 
-function threadsOfAnySize(): Helpers | undefined {
+function programThreads(): HelperThreads | undefined {
   const loaded = loadConfig(null)
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
-  const helpers = helperThreads(loaded.config, path.resolve('dist/fieldgate.cjs'))
-  return helpers && { ...helpers, minTriangles: 0 }
+  return helperThreads(loaded.config, path.resolve('dist/fieldgate.cjs'))
 }
 
 function print(tally: Tally): void {
@@ -194,7 +204,10 @@ async function buildBytes(): Promise<SharedArrayBuffer> {
  * Up to three themes of squares or discs of random size, number, levels and sensitivities, at a random time of 2026;
  * some with closed areas, half of them for a vehicle.
  */
-function randomMix({ graph, states, random }: Bench, i: number): Mix {
+function randomMix(
+  { graph, states, random }: Bench,
+  i: number,
+): Mix & { readonly themes: readonly DrawnTheme[] } {
   const themes = Array.from({ length: Math.floor(random() * 4) }, () => randomTheme(graph, random))
   const vehicle = random() < 0.5 ? randomVehicle(random) : undefined
   const instantUs = FIRST_US + BigInt(Math.floor(random() * MINUTES)) * US_PER_MINUTE
@@ -207,7 +220,10 @@ function randomMix({ graph, states, random }: Bench, i: number): Mix {
   return { themes, vehicle, holds, closed: buildOverlay(graph, cells) }
 }
 
-function randomTheme(graph: Graph, random: () => number): ThemeRisk {
+/** A theme with the cells of its overlay. */
+type DrawnTheme = ThemeRisk & { readonly cells: CellSet }
+
+function randomTheme(graph: Graph, random: () => number): DrawnTheme {
   const isScattered = random() < 0.4
   const count = isScattered ? 100 + Math.floor(random() * 3000) : 1 + Math.floor(random() * 20)
   const cells = createCellSet()
@@ -217,7 +233,7 @@ function randomTheme(graph: Graph, random: () => number): ThemeRisk {
   }
   const top = 10 ** (random() * 4.5 - 0.5)
   const sensitivity = Array.from({ length: 11 }, (_, level) => (level / 10) ** 2 * top)
-  return { overlay: buildOverlay(graph, cells), sensitivity }
+  return { overlay: buildOverlay(graph, cells), sensitivity, cells }
 }
 
 /** Whole centimetres and kilograms, some exactly as large as limits are. */
@@ -244,6 +260,7 @@ function profileOf(base: Graph, { themes, closed, vehicle, holds = '' }: Mix): P
 async function compareProfile(bench: Bench, i: number): Promise<void> {
   const { hierarchy, free, tally } = bench
   const mix = randomMix(bench, i)
+  for (const { cells, overlay } of mix.themes) await bench.laid?.compare(cells, overlay)
   if (mix.vehicle !== undefined) tally.vehicles++
   if (mix.holds !== '') tally.conditional++
   const profile = profileOf(bench.graph, mix)

@@ -81,7 +81,8 @@ export function openWorld(dataDir: string): World {
   const tables = openTables(layout.dataDb, 1000)
   const maps = openMaps(config, layout)
   const db = openDataReader(layout.dataDb)
-  const themes = openThemes(config, () => createThemeReader(db))
+  const helpers = helperThreads(config, path.resolve('dist/fieldgate.cjs'))
+  const themes = openThemes(config, () => createThemeReader(db), helpers?.laying)
   const prefetcher = createPrefetcher({
     maps,
     themes,
@@ -90,7 +91,7 @@ export function openWorld(dataDir: string): World {
       throw error
     },
   })
-  const engine = createEngine(helperThreads(config, path.resolve('dist/fieldgate.cjs')))
+  const engine = createEngine(helpers?.customising)
   const profiles = createProfiles(config, { themes, engine, prefetcher })
   const calls = searchCalls({ config, maps, themes, profiles, engine })
   const work = { cancel: new Int32Array(new SharedArrayBuffer(4)), emit: () => undefined }

@@ -75,7 +75,7 @@ async function collectAssets() {
     'better_sqlite3.node': addon,
     'better_sqlite3.node.sha256': digest,
     'search-worker.cjs': path.resolve('dist/search-worker.cjs'),
-    'customise-worker.cjs': path.resolve('dist/customise-worker.cjs'),
+    'help-worker.cjs': path.resolve('dist/help-worker.cjs'),
     'reader-worker.cjs': path.resolve('dist/reader-worker.cjs'),
     'job-worker.cjs': path.resolve('dist/job-worker.cjs'),
     'backup-worker.cjs': path.resolve('dist/backup-worker.cjs'),

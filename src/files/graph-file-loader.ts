@@ -4,7 +4,8 @@ import { crc32 } from 'node:zlib'
 import { AppError, messageOf } from '../errors.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { type GraphBytes, openGraph } from '../routing/graph/graph-file.js'
-import { CACHE_BYTES, isPaged } from '../routing/graph/paged.js'
+import { CACHE_BYTES, createPages, isPaged } from '../routing/graph/paged.js'
+import { type RoadLines, receiveLines, type SentLines } from '../routing/graph/road-lines.js'
 
 /**
  * Size of one read: large enough that the calls cost nothing, small enough to keep other file operations
@@ -58,11 +59,11 @@ function openFrom(
   const graph = openGraph(
     {
       byteLength: sizeBytes,
-      read(offset, bytes) {
-        // not shared memory: V8 does not count that, and would keep a map that was dropped for long
-        const buffer = new ArrayBuffer(bytes)
+      read(offset, bytes, isShared) {
+        // few sections in shared memory: V8 does not count that, and would keep a map that was dropped for long
+        const buffer = isShared === true ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes)
         readAll(fd, file, offset, new Uint8Array(buffer))
-        buffers.push(buffer)
+        if (buffer instanceof ArrayBuffer) buffers.push(buffer)
         return [buffer, 0]
       },
       paging: { ...paging, cacheBytes },
@@ -77,6 +78,17 @@ function openFrom(
   // the pages of the graph hold this function, and nothing else does
   if (isPaged(graph.geometry)) files.register(paging.read, fd)
   return graph
+}
+
+/** Memory for the pages of lines that another thread reads, which goes through its part of the map once. */
+const LINES_CACHE_BYTES = 4 * 1024 * 1024
+
+/** Opens lines of roads in another thread than that of their graph, which keeps the file open. */
+export function openLines(sent: SentLines): RoadLines {
+  return receiveLines(sent, (fd) => {
+    const paging = pagingOf(fd, 'a map that another thread has opened')
+    return createPages({ ...paging, crc32 }, LINES_CACHE_BYTES)
+  })
 }
 
 /** Closes the files of graphs that are no longer used: a search may outlast its map's replacement. */
@@ -94,6 +106,7 @@ function pagingOf(fd: number, file: string): Omit<NonNullable<GraphBytes['paging
       { message: `The map ${JSON.stringify(map)} cannot be read any more: ${what}`, cause },
     )
   return {
+    fd,
     read(offset, into) {
       try {
         readAll(fd, name, offset, into)

@@ -40,7 +40,7 @@ export function createSegmentCuts(): SegmentCuts {
 export function cutByBorders(area: Area, cuts: SegmentCuts): void {
   cuts.count = 0
   if (isRing(area)) {
-    cutByRun(area, 0, area.length / 2 - 1, cuts)
+    cutByRun(area.xy, area.first, area.last, cuts)
     return
   }
   const { box, skip, kind, first, last, xy, nodeCount } = area
@@ -61,7 +61,7 @@ export function cutByBorders(area: Area, cuts: SegmentCuts): void {
 }
 
 /** Adds the cuts by the edges between the positions `first` and `last`, both included. */
-function cutByRun(xy: ArrayLike<number>, first: number, last: number, cuts: SegmentCuts): void {
+function cutByRun(xy: Float64Array, first: number, last: number, cuts: SegmentCuts): void {
   const { ax, ay, at } = cuts
   const dx = cuts.bx - ax
   const dy = cuts.by - ay
@@ -95,7 +95,7 @@ function cutByRun(xy: ArrayLike<number>, first: number, last: number, cuts: Segm
  * extent lies wholly inside or wholly outside the area.
  */
 export function hasEdgeNear(area: Area, extent: Extent): boolean {
-  if (isRing(area)) return hasRunNear(area, 0, area.length / 2 - 1, extent)
+  if (isRing(area)) return hasRunNear(area.xy, area.first, area.last, extent)
   const { box, skip, kind, first, last, xy, nodeCount } = area
   const { west, south, east, north } = extent
   let node = 0
@@ -111,7 +111,7 @@ export function hasEdgeNear(area: Area, extent: Extent): boolean {
   return false
 }
 
-function hasRunNear(xy: ArrayLike<number>, first: number, last: number, extent: Extent): boolean {
+function hasRunNear(xy: Float64Array, first: number, last: number, extent: Extent): boolean {
   const { west, south, east, north } = extent
   for (let i = first * 2, end = last * 2; i < end; i += 2) {
     const isApart =

@@ -271,14 +271,14 @@ function crossingsOfRun(xy: Float64Array, first: number, last: number, x: number
  * Half-open rule for a ring. It needs neither the border nor a tree: sharing `crossingsOfRun` made an overlay
  * of small polygons a tenth slower.
  */
-function isInRing(ring: Ring, x: number, y: number): boolean {
+function isInRing({ xy, first, last }: Ring, x: number, y: number): boolean {
   let isIn = false
-  for (let i = 0, end = ring.length - 2; i < end; i += 2) {
-    const ay = ring[i + 1]!
-    const by = ring[i + 3]!
+  for (let i = first * 2, end = last * 2; i < end; i += 2) {
+    const ay = xy[i + 1]!
+    const by = xy[i + 3]!
     if (ay > y === by > y) continue
-    const ax = ring[i]!
-    const bx = ring[i + 2]!
+    const ax = xy[i]!
+    const bx = xy[i + 2]!
     // wholly to the west: the ray to the east does not meet it
     if (ax < x && bx < x) continue
     // wholly to the east the crossing is certain; the exact predicate is needed only around the point

@@ -68,10 +68,11 @@ export function shapeOf(geometry: Geometry, scale?: (degrees: number) => number)
   const builder = createBuilder(positionCount, parts.length, scale)
   addGroup(builder, parts, 0, parts.length)
   const count = (kind: number) => parts.reduce((sum, part) => sum + (part.kind === kind ? 1 : 0), 0)
-  const { box, nodeCount } = builder
+  const { scale: _, startList, ...tree } = builder
+  const { box, nodeCount } = tree
   return {
-    ...builder,
-    starts: Uint32Array.from(builder.startList),
+    ...tree,
+    starts: Uint32Array.from(startList),
     pointCount: count(KIND.POINT),
     lineCount: count(KIND.LINE),
     polygonCount: count(KIND.POLYGON),

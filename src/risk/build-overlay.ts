@@ -1,9 +1,9 @@
 import { createFlatLine, type FlatLine, measureFlatLine, readFlatLine } from '../routing/graph/flat-line.js'
-import type { Graph } from '../routing/graph/graph.js'
+import type { RoadLines } from '../routing/graph/road-lines.js'
 import { type SegmentIndex, segmentIndex } from '../routing/graph/segment-index.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
-import type { CellSet } from './cell-set.js'
+import { type CellSet, FORM } from './cell-set.js'
 import { type CellSieve, createCellSieve, siftCells } from './cell-sieve.js'
 import { addFound, assemble, createFound, type Found } from './found-pieces.js'
 import { levelOfBox, MIXED, walkGrid } from './grid-walk.js'
@@ -29,7 +29,7 @@ import {
  *
  * @throws Error when the map has no index of its segments
  */
-export function buildOverlay(graph: Graph, cells: CellSet): Overlay {
+export function buildOverlay(graph: RoadLines, cells: CellSet): Overlay {
   return runToEnd(buildOverlaySliced(graph, cells))
 }
 
@@ -39,13 +39,33 @@ export function buildOverlay(graph: Graph, cells: CellSet): Overlay {
  * @param throwIfEnded called before each step that may take long; what it throws ends the work
  */
 export function* buildOverlaySliced(
-  graph: Graph,
+  graph: RoadLines,
   cells: CellSet,
   throwIfEnded?: () => void,
 ): SlicedTask<Overlay> {
-  const found = createFound(Math.min(graph.segmentCount, cells.level.length * SEGMENTS_PER_CELL))
-  if (cells.level.length > 0) yield* findPieces(createWork(graph, cells, throwIfEnded), undefined, found)
-  return assemble(found)
+  return assemble(yield* findPiecesSliced(graph, cells, throwIfEnded))
+}
+
+/** Finds the pieces of an overlay that is to be assembled. @param share undefined = all of them */
+export function* findPiecesSliced(
+  graph: RoadLines,
+  cells: CellSet,
+  throwIfEnded?: () => void,
+  share?: Share,
+): SlicedTask<Found> {
+  const found = createFound(Math.min(graph.segmentCount, cells.count * SEGMENTS_PER_CELL))
+  if (cells.count > 0) yield* findPieces(createWork(graph, cells, throwIfEnded), { found, share })
+  return found
+}
+
+/** Part of the work that a thread takes, while others take the rest. */
+export interface Share {
+  /** level of the branches that a thread takes as a whole */
+  readonly level: number
+  /** Takes a branch, counted from the first of its level. @returns false when another thread has it */
+  take(branch: number): boolean
+  /** from the last branch to the first, so that threads that begin at both ends meet once */
+  readonly isReversed: boolean
 }
 
 /**
@@ -55,21 +75,21 @@ export function* buildOverlaySliced(
  * @param former overlay of the cells before the change
  * @param changed all cells that were added or removed
  */
-export function rebuildOverlay(graph: Graph, former: Overlay, cells: CellSet, changed: CellSet): Overlay {
+export function rebuildOverlay(graph: RoadLines, former: Overlay, cells: CellSet, changed: CellSet): Overlay {
   return runToEnd(rebuildOverlaySliced(graph, former, cells, changed))
 }
 
 /** Rebuilds an overlay as `rebuildOverlay` does, in slices of a few segments. */
 export function* rebuildOverlaySliced(
-  graph: Graph,
+  graph: RoadLines,
   former: Overlay,
   cells: CellSet,
   changed: CellSet,
   throwIfEnded?: () => void,
 ): SlicedTask<Overlay> {
-  if (changed.level.length === 0) return former
-  const found = createFound(Math.min(graph.segmentCount, changed.level.length * SEGMENTS_PER_CELL))
-  yield* findPieces(createWork(graph, cells, throwIfEnded), changed, found)
+  if (changed.count === 0) return former
+  const found = createFound(Math.min(graph.segmentCount, changed.count * SEGMENTS_PER_CELL))
+  yield* findPieces(createWork(graph, cells, throwIfEnded), { found, changed })
   return assemble(found, former)
 }
 
@@ -93,7 +113,7 @@ interface CellIndex {
 
 /** Input and working memory of the search for pieces, one segment after the other. */
 interface Work {
-  readonly graph: Graph
+  readonly graph: RoadLines
   readonly cells: CellSet
   readonly index: CellIndex
   /** line of the segment */
@@ -115,6 +135,8 @@ interface Walk {
   readonly changed: CellIndex | undefined
   readonly work: Work
   readonly found: Found
+  /** undefined = all branches */
+  readonly share: Share | undefined
 }
 
 /** Children of one node of the tree, with the lists of cells that meet the node's box. */
@@ -135,9 +157,12 @@ interface Branch {
  * Finds the pieces of every segment near some cells: near the changed ones, or near any when `changed` is
  * undefined.
  */
-function* findPieces(work: Work, changed: CellSet | undefined, found: Found): SlicedTask<void> {
+function* findPieces(
+  work: Work,
+  { found, changed, share }: { found: Found; changed?: CellSet; share?: Share | undefined },
+): SlicedTask<void> {
   const tree = segmentIndex(work.graph)
-  const walk: Walk = { tree, changed: changed && indexCells(changed), work, found }
+  const walk: Walk = { tree, changed: changed && indexCells(changed), work, found, share }
   const { levelEnds } = tree
   yield* walkBranch(walk, {
     level: levelEnds.length - 1,
@@ -158,13 +183,17 @@ function* walkBranch(
   walk: Walk,
   { level, first, from, end, changedFrom, changedEnd }: Branch,
 ): SlicedTask<void> {
-  const { tree, changed, work, found } = walk
+  const { tree, changed, work, found, share } = walk
   const { rects, others } = work.index
   const { nodeSize, levelEnds } = tree
   const last = Math.min(first + nodeSize, levelEnds[level]!)
   // leaves are valid until the next call, which comes after all of them were used
   const { boxes, indices, base } = tree.childrenOf(level, first, last)
-  for (let child = first; child < last; child++) {
+  const isReversed = share?.isReversed === true && level > 0
+  const isShared = share?.level === level
+  for (let step = first; step < last; step++) {
+    const child = isReversed ? first + last - 1 - step : step
+    if (isShared && !share.take(child - levelEnds[level - 1]!)) continue
     const at = (child - base) * 4
     const next = indices[child - base]!
     let changedTop = changedEnd
@@ -204,13 +233,13 @@ function levelInGrid(rects: RectGrid | undefined, boxes: Int32Array, at: number)
 function indexCells(cells: CellSet): CellIndex {
   const rects = createRectGrid(cells)
   const others: number[] = []
-  for (let cell = 0; cell < cells.level.length; cell++) {
-    if (rects === undefined || cells.shape[cell] !== null) others.push(cell)
+  for (let cell = 0; cell < cells.count; cell++) {
+    if (rects === undefined || cells.form[cell] !== FORM.RECTANGLE) others.push(cell)
   }
   return { rects, others: createCellSieve(cells.box, others) }
 }
 
-function createWork(graph: Graph, cells: CellSet, throwIfEnded?: () => void): Work {
+function createWork(graph: RoadLines, cells: CellSet, throwIfEnded?: () => void): Work {
   const flat = createFlatLine()
   return {
     graph,
@@ -254,7 +283,7 @@ function findOnSegment(work: Work, segment: number, rectLevel: number, from: num
  */
 function addNear(work: Work, segment: number, lengthMm: number, from: number, end: number): void {
   const { cells, index, line, covered, stretches, pieces } = work
-  const { box, shape, level } = cells
+  const { box, form, level } = cells
   const { stack, cells: cellAt } = index.others
   let isRead = false
   listStretches(pieces, stretches)
@@ -262,7 +291,7 @@ function addNear(work: Work, segment: number, lengthMm: number, from: number, en
     const cell = cellAt[stack[listed]!]!
     const at = cell * 4
     if (
-      shape[cell] === null &&
+      form[cell] === FORM.RECTANGLE &&
       line.west >= box[at]! &&
       line.south >= box[at + 1]! &&
       line.east < box[at + 2]! &&

@@ -124,8 +124,7 @@ function exposureOf(leg: Leg, { themes, covered, pieces }: Work): Exposure {
 const LEAST_INDEXED = 64
 
 function createFinder({ cells }: TimedCells): Finder {
-  const { box } = cells
-  const count = cells.level.length
+  const { box, count } = cells
   if (count < LEAST_INDEXED) {
     const every = Array.from({ length: count }, (_, cell) => cell)
     return ({ west, south, east, north }) =>

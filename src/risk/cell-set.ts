@@ -1,9 +1,10 @@
 import { isFault } from '../geo/fault.js'
-import { type Area, MAX_RING_POSITIONS } from '../geo/ring.js'
-import { shapeOf } from '../geo/shape.js'
+import { type Area, MAX_RING_POSITIONS, type Ring } from '../geo/ring.js'
+import { type Shape, shapeOf } from '../geo/shape.js'
 import { splitByDimension } from '../geo/split.js'
 import type { Geometry } from '../geo/types.js'
 import { decodeWkb } from '../geo/wkb.js'
+import { grown } from './grown.js'
 
 /** Highest level of risk; 0 is none. */
 export const MAX_LEVEL = 10
@@ -15,23 +16,125 @@ export const MAX_LEVEL = 10
  * 0 … 10 are clamped and counted. Cells of level 0 change nothing and are not kept.
  */
 export interface CellSet {
-  /** cell → west, south, east, north */
-  readonly box: number[]
+  count: number
+  /** cell → west, south, east, north. This and the other arrays are longer than what is in use */
+  box: Float64Array
   /** cell → 1 to 10 */
-  readonly level: number[]
-  /**
-   * cell → its area: a ring when it has few corners, null for a rectangle along the axes, which is its box
-   */
-  readonly shape: (Area | null)[]
+  level: Uint8Array
+  /** cell → one of `FORM` */
+  form: Uint8Array
+  /** cell → first of its positions, of cells with few corners; they end where those of the next cell begin */
+  firstPosition: Uint32Array
+  positionCount: number
+  /** position → x, y */
+  xy: Float64Array
+  /** cell → its area, of cells with many corners */
+  readonly shapes: Map<number, Shape>
   /** levels that were outside 0 … 10 */
   clampedCount: number
   /** geometries that could not be read */
   unreadableCount: number
 }
 
+/** Forms of cells. */
+export const FORM = {
+  /** a rectangle along the axes, which is its box */
+  RECTANGLE: 0,
+  /** one ring of few corners */
+  RING: 1,
+  SHAPE: 2,
+} as const
+
+/** Cells that a new set has room for. */
+const FIRST_CELLS = 16
+
 /** Returns an empty set. */
 export function createCellSet(): CellSet {
-  return { box: [], level: [], shape: [], clampedCount: 0, unreadableCount: 0 }
+  return {
+    count: 0,
+    box: new Float64Array(FIRST_CELLS * 4),
+    level: new Uint8Array(FIRST_CELLS),
+    form: new Uint8Array(FIRST_CELLS),
+    firstPosition: new Uint32Array(FIRST_CELLS),
+    positionCount: 0,
+    xy: new Float64Array(FIRST_CELLS * 2),
+    shapes: new Map(),
+    clampedCount: 0,
+    unreadableCount: 0,
+  }
+}
+
+/** Returns a ring for `areaOf`. */
+export function createRing(): Ring {
+  return { xy: new Float64Array(0), first: 0, last: 0, nodeCount: undefined }
+}
+
+/**
+ * Returns the area of a cell; undefined for a rectangle, which is its box.
+ *
+ * @param ring is filled and returned for a cell of few corners
+ */
+export function areaOf(cells: CellSet, cell: number, ring: Ring): Area | undefined {
+  const form = cells.form[cell]
+  if (form === FORM.SHAPE) return cells.shapes.get(cell)
+  if (form === FORM.RECTANGLE) return undefined
+  ring.xy = cells.xy
+  ring.first = cells.firstPosition[cell]!
+  ring.last = endOfPositions(cells, cell) - 1
+  return ring
+}
+
+/** Returns the end of a cell's positions, exclusive. */
+export function endOfPositions({ count, firstPosition, positionCount }: CellSet, cell: number): number {
+  return cell + 1 < count ? firstPosition[cell + 1]! : positionCount
+}
+
+/** Adds a copy of a cell of another set. */
+export function copyCell(from: CellSet, cell: number, to: CellSet): void {
+  const { box } = from
+  const at = cell * 4
+  const form = from.form[cell]!
+  append(to, box[at]!, box[at + 1]!, box[at + 2]!, box[at + 3]!, from.level[cell]!, form)
+  if (form === FORM.SHAPE) to.shapes.set(to.count - 1, from.shapes.get(cell)!)
+  if (form !== FORM.RING) return
+  for (let position = from.firstPosition[cell]!; position < endOfPositions(from, cell); position++)
+    appendPosition(to, from.xy[position * 2]!, from.xy[position * 2 + 1]!)
+}
+
+/** Appends a cell. @param firstPosition of its positions, which are there or follow */
+function append(
+  cells: CellSet,
+  west: number,
+  south: number,
+  east: number,
+  north: number,
+  level: number,
+  form: number,
+  firstPosition = cells.positionCount,
+): void {
+  const cell = cells.count++
+  if (cell === cells.level.length) {
+    cells.box = grown(cells.box, cell * 8)
+    cells.level = grown(cells.level, cell * 2)
+    cells.form = grown(cells.form, cell * 2)
+    cells.firstPosition = grown(cells.firstPosition, cell * 2)
+  }
+  const { box } = cells
+  box[cell * 4] = west
+  box[cell * 4 + 1] = south
+  box[cell * 4 + 2] = east
+  box[cell * 4 + 3] = north
+  cells.level[cell] = level
+  cells.form[cell] = form
+  cells.firstPosition[cell] = firstPosition
+}
+
+/** Appends a position: to the last cell, or to the next one. */
+function appendPosition(cells: CellSet, x: number, y: number): void {
+  const at = cells.positionCount++ * 2
+  if (at === cells.xy.length) cells.xy = grown(cells.xy, at * 2)
+  cells.xy[at] = x
+  cells.xy[at + 1] = y
 }
 
 /**
@@ -44,9 +147,13 @@ export function addCell(cells: CellSet, geometry: Geometry, level: number): bool
   const clamped = clampLevel(cells, level)
   if (clamped === 0) return false
   if (geometry.type === 'Polygon' && geometry.coordinates.length === 1) {
-    const xy: number[] = []
-    for (const [lng, lat] of geometry.coordinates[0]!) xy.push(lng, lat)
-    if (addRectangle(cells, xy, clamped) || addRing(cells, xy, clamped)) return true
+    const ring = geometry.coordinates[0]!
+    const count = ring.length
+    for (let at = 0; at < count && count <= MAX_RING_POSITIONS; at++) {
+      corners[at * 2] = ring[at]![0]
+      corners[at * 2 + 1] = ring[at]![1]
+    }
+    if (addRectangle(cells, count, clamped) || addRing(cells, count, clamped)) return true
   }
   return addShape(cells, geometry, clamped)
 }
@@ -60,9 +167,8 @@ export function addCell(cells: CellSet, geometry: Geometry, level: number): bool
 export function addCellWkb(cells: CellSet, wkb: Uint8Array, level: number): boolean {
   const clamped = clampLevel(cells, level)
   if (clamped === 0) return false
-  const corners = readCorners(wkb)
-  if (corners !== undefined && (addRectangle(cells, corners, clamped) || addRing(cells, corners, clamped)))
-    return true
+  const count = readCorners(wkb)
+  if (addRectangle(cells, count, clamped) || addRing(cells, count, clamped)) return true
   const geometry = decodeWkb(wkb)
   if (!isFault(geometry)) return addShape(cells, geometry, clamped)
   cells.unreadableCount++
@@ -91,10 +197,15 @@ function clampLevel(cells: CellSet, level: number): number {
 const HEADER_BYTES = 5 + 4 + 4
 const POSITION_BYTES = 16
 
+/** x, y, x, y … of a ring that is added now, degrees; the ring of a cell of few corners has room. */
+const corners = new Float64Array(MAX_RING_POSITIONS * 2)
+
 /**
- * x, y, x, y … of little-endian WKB of a polygon with one ring of few positions; undefined for anything else.
+ * Fills `corners` from little-endian WKB of a polygon with one ring of few positions.
+ *
+ * @returns number of positions, 0 for anything else
  */
-function readCorners(wkb: Uint8Array): number[] | undefined {
+function readCorners(wkb: Uint8Array): number {
   const positions = wkb[9]!
   const isFit =
     positions <= MAX_RING_POSITIONS &&
@@ -103,20 +214,20 @@ function readCorners(wkb: Uint8Array): number[] | undefined {
     wkb[1] === 3 &&
     wkb[2] === 0 &&
     wkb[5] === 1
-  if (!isFit) return undefined
+  if (!isFit) return 0
   const view = new DataView(wkb.buffer, wkb.byteOffset + HEADER_BYTES, positions * POSITION_BYTES)
-  const corners: number[] = []
-  for (let at = 0; at < positions * POSITION_BYTES; at += 8) corners.push(view.getFloat64(at, true))
-  return corners
+  for (let at = 0; at < positions * 2; at++) corners[at] = view.getFloat64(at * 8, true)
+  return positions
 }
 
 /**
- * Adds a rectangle along the axes; false for any other ring.
+ * Adds the ring in `corners` when it is a rectangle along the axes; false for any other ring.
  *
- * @param xy five positions of a closed ring, degrees
+ * @param count positions of the ring
  */
-function addRectangle(cells: CellSet, xy: readonly number[], level: number): boolean {
-  if (xy.length !== 10) return false
+function addRectangle(cells: CellSet, count: number, level: number): boolean {
+  if (count !== 5) return false
+  const xy = corners
   const x0 = xy[0]!
   const y0 = xy[1]!
   const x2 = xy[4]!
@@ -129,35 +240,31 @@ function addRectangle(cells: CellSet, xy: readonly number[], level: number): boo
   const south = toE7(Math.min(y0, y2))
   const north = toE7(Math.max(y0, y2))
   if (west >= east || south >= north) return true // no area: it covers nothing and needs no other form
-  cells.box.push(west, south, east, north)
-  cells.level.push(level)
-  cells.shape.push(null)
+  append(cells, west, south, east, north, level, FORM.RECTANGLE)
   return true
 }
 
 /**
- * Adds a ring of few positions; false for an open or a larger one.
+ * Adds the ring in `corners` when it has few positions; false for an open or a larger one.
  *
- * @param xy positions, degrees
+ * @param count positions of the ring
  */
-function addRing(cells: CellSet, xy: readonly number[], level: number): boolean {
-  const count = xy.length
-  if (count < 8 || count > MAX_RING_POSITIONS * 2) return false
-  if (xy[0] !== xy[count - 2] || xy[1] !== xy[count - 1]) return false
-  const ring: number[] = []
+function addRing(cells: CellSet, count: number, level: number): boolean {
+  if (count < 4 || count > MAX_RING_POSITIONS) return false
+  const last = count * 2 - 2
+  if (corners[0] !== corners[last] || corners[1] !== corners[last + 1]) return false
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
-  for (let at = 0; at < count; at += 2) {
-    const x = toE7(xy[at]!)
-    const y = toE7(xy[at + 1]!)
+  const first = cells.positionCount
+  for (let at = 0; at <= last; at += 2) {
+    const x = toE7(corners[at]!)
+    const y = toE7(corners[at + 1]!)
     if (x < west) west = x
     if (x > east) east = x
     if (y < south) south = y
     if (y > north) north = y
-    ring.push(x, y)
+    appendPosition(cells, x, y)
   }
-  cells.box.push(west, south, east, north)
-  cells.level.push(level)
-  cells.shape.push(ring)
+  append(cells, west, south, east, north, level, FORM.RING, first)
   return true
 }
 
@@ -165,8 +272,7 @@ function addRing(cells: CellSet, xy: readonly number[], level: number): boolean 
 function addShape(cells: CellSet, geometry: Geometry, level: number): boolean {
   const shape = shapeOf(splitByDimension(geometry).areas, toE7)
   if (shape.bbox === undefined) return false
-  cells.box.push(...shape.bbox)
-  cells.level.push(level)
-  cells.shape.push(shape)
+  cells.shapes.set(cells.count, shape)
+  append(cells, ...shape.bbox, level, FORM.SHAPE)
   return true
 }

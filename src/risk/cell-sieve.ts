@@ -1,3 +1,5 @@
+import { grown } from './grown.js'
+
 /**
  * Cells that meet a branch of a tree of boxes, branch by branch. Below a branch only the cells that meet it
  * are compared, so each cell is compared with the boxes around it and no others, whatever the size of the
@@ -25,7 +27,7 @@ export interface CellSieve {
  * @param boxes cell → west, south, east, north, 1e-7 degree
  * @param listed cells that the sieve holds
  */
-export function createCellSieve(boxes: readonly number[], listed: readonly number[]): CellSieve {
+export function createCellSieve(boxes: Float64Array, listed: readonly number[]): CellSieve {
   const cells = alongCurve(boxes, listed)
   const count = cells.length
   const box = new Int32Array(count * 4)
@@ -55,7 +57,7 @@ const GRID_BITS = 8
  *
  * @see G. M. Morton, "A computer oriented geodetic data base and a new technique in file sequencing", 1966
  */
-function alongCurve(boxes: readonly number[], listed: readonly number[]): Uint32Array {
+function alongCurve(boxes: Float64Array, listed: readonly number[]): Uint32Array {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
   for (const cell of listed) {
     west = Math.min(west, boxes[cell * 4]!)
@@ -107,7 +109,7 @@ export function siftCells(
   const south = boxes[at + 1]!
   const east = boxes[at + 2]!
   const north = boxes[at + 3]!
-  if (end + end - from > sieve.stack.length) sieve.stack = grown(sieve.stack, end + end - from)
+  if (end + end - from > sieve.stack.length) sieve.stack = grown(sieve.stack, (end + end - from) * 2)
   const { box, stack } = sieve
   let top = end
   for (let listed = from; listed < end; listed++) {
@@ -117,11 +119,4 @@ export function siftCells(
       stack[top++] = place
   }
   return top
-}
-
-/** Returns a copy with twice the needed length, so that a stack grows once or twice. */
-function grown(stack: Uint32Array, needed: number): Uint32Array {
-  const larger = new Uint32Array(needed * 2)
-  larger.set(stack)
-  return larger
 }

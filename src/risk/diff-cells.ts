@@ -1,5 +1,5 @@
-import { type Area, isRing } from '../geo/ring.js'
-import { type CellSet, createCellSet } from './cell-set.js'
+import type { Shape } from '../geo/shape.js'
+import { type CellSet, copyCell, createCellSet, endOfPositions, FORM } from './cell-set.js'
 
 /**
  * Finds the cells that are in only one of two sets, as multisets: a cell that is once in one and three times
@@ -10,8 +10,8 @@ import { type CellSet, createCellSet } from './cell-set.js'
  * @returns undefined when more than `most` cells differ
  */
 export function diffCells(before: CellSet, after: CellSet, most: number): CellSet | undefined {
-  const beforeCount = before.level.length
-  const afterCount = after.level.length
+  const { count: beforeCount } = before
+  const { count: afterCount } = after
   if (Math.abs(beforeCount - afterCount) > most) return undefined
   const changed = createCellSet()
   let same = 0
@@ -20,12 +20,12 @@ export function diffCells(before: CellSet, after: CellSet, most: number): CellSe
   for (let cell = same; cell < afterCount; cell++) {
     if (takeTwin(table, before, after, cell)) continue
     copyCell(after, cell, changed)
-    if (changed.level.length > most) return undefined
+    if (changed.count > most) return undefined
   }
   for (let cell = same; cell < beforeCount; cell++) {
     if (table.isTaken[cell - same] === 1) continue
     copyCell(before, cell, changed)
-    if (changed.level.length > most) return undefined
+    if (changed.count > most) return undefined
   }
   return changed
 }
@@ -43,7 +43,7 @@ interface Table {
 }
 
 function createTable(cells: CellSet, from: number): Table {
-  const count = cells.level.length - from
+  const count = cells.count - from
   const mask = 2 ** Math.ceil(Math.log2(count * 2 + 2)) - 1
   const first = new Uint32Array(mask + 1)
   const next = new Uint32Array(count)
@@ -87,16 +87,24 @@ function hash({ box, level }: CellSet, cell: number): number {
 }
 
 function isSame(a: CellSet, at: number, b: CellSet, bt: number): boolean {
-  if (a.level[at] !== b.level[bt]) return false
+  const form = a.form[at]!
+  if (a.level[at] !== b.level[bt] || form !== b.form[bt]) return false
   for (let side = 0; side < 4; side++) if (a.box[at * 4 + side] !== b.box[bt * 4 + side]) return false
-  const one = a.shape[at]!
-  const other = b.shape[bt]!
-  return one === other || (one !== null && other !== null && isSameShape(one, other))
+  if (form === FORM.RING) return isSameRing(a, at, b, bt)
+  return form === FORM.RECTANGLE || isSameShape(a.shapes.get(at)!, b.shapes.get(bt)!)
+}
+
+function isSameRing(a: CellSet, at: number, b: CellSet, bt: number): boolean {
+  const from = a.firstPosition[at]! * 2
+  const end = endOfPositions(a, at) * 2
+  const move = b.firstPosition[bt]! * 2 - from
+  if (endOfPositions(b, bt) * 2 - end !== move) return false
+  for (let i = from; i < end; i++) if (a.xy[i] !== b.xy[i + move]) return false
+  return true
 }
 
 /** Compares positions and the form of the tree; boxes and counts follow from these. */
-function isSameShape(a: Area, b: Area): boolean {
-  if (isRing(a) || isRing(b)) return isRing(a) && isRing(b) && areEqual(a, b)
+function isSameShape(a: Shape, b: Shape): boolean {
   return (
     a.nodeCount === b.nodeCount &&
     areEqual(a.xy, b.xy) &&
@@ -111,11 +119,4 @@ function areEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   if (a.length !== b.length) return false
   for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false
   return true
-}
-
-function copyCell({ box, level, shape }: CellSet, cell: number, to: CellSet): void {
-  const at = cell * 4
-  to.box.push(box[at]!, box[at + 1]!, box[at + 2]!, box[at + 3]!)
-  to.level.push(level[cell]!)
-  to.shape.push(shape[cell]!)
 }

@@ -1,4 +1,5 @@
 import type { Overlay } from '../routing/search/overlay.js'
+import { grown } from './grown.js'
 import type { Pieces } from './stack-levels.js'
 
 /** Segments in the order in which they were found, each once, with their pieces. The arrays grow. */
@@ -51,14 +52,43 @@ export function addFound(found: Found, segment: number, pieces: Pieces): void {
   found.count++
 }
 
-/**
- * Returns a longer copy. Callers double the size, so all copies together cost at most twice the final size.
- */
-function grown<A extends Uint32Array | Uint8Array>(array: A, size: number): A {
-  // the constructor of an array makes arrays of its own type, which TypeScript does not express
-  const larger = new (array.constructor as new (size: number) => A)(size)
-  larger.set(array)
-  return larger
+/** Returns a copy without what is not in use, to be sent to another thread. */
+export function trimFound({ count, pieceCount, segment, lastPiece, endMm, level }: Found): Found {
+  return {
+    count,
+    pieceCount,
+    segment: segment.slice(0, count),
+    lastPiece: lastPiece.slice(0, count),
+    endMm: endMm.slice(0, pieceCount),
+    level: level.slice(0, pieceCount),
+  }
+}
+
+/** Joins lists of different segments. */
+export function joinFound(parts: readonly Found[]): Found {
+  const [first] = parts
+  if (first !== undefined && parts.length === 1) return first
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  const pieceCount = parts.reduce((sum, part) => sum + part.pieceCount, 0)
+  const all: Found = {
+    count,
+    pieceCount,
+    segment: new Uint32Array(count),
+    lastPiece: new Uint32Array(count),
+    endMm: new Uint32Array(pieceCount),
+    level: new Uint8Array(pieceCount),
+  }
+  let at = 0
+  let piece = 0
+  for (const part of parts) {
+    all.segment.set(part.segment.subarray(0, part.count), at)
+    for (let i = 0; i < part.count; i++) all.lastPiece[at + i] = part.lastPiece[i]! + piece
+    all.endMm.set(part.endMm.subarray(0, part.pieceCount), piece)
+    all.level.set(part.level.subarray(0, part.pieceCount), piece)
+    at += part.count
+    piece += part.pieceCount
+  }
+  return all
 }
 
 const EMPTY: Overlay = {

@@ -1,10 +1,10 @@
-import { isRing } from '../geo/ring.js'
 import type { Graph } from '../routing/graph/graph.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
-import { buildOverlaySliced, overlayBytes, rebuildOverlaySliced } from './build-overlay.js'
+import { overlayBytes, rebuildOverlaySliced } from './build-overlay.js'
 import type { CellSet } from './cell-set.js'
 import { diffCells } from './diff-cells.js'
+import { type LayHelpers, layTogether } from './shared-lay.js'
 
 /** Builder of overlays that keeps the last overlay of each theme, so that a few changed cells cost little. */
 export interface Layer {
@@ -32,8 +32,6 @@ export interface Laid {
 
 /** Share of changed cells above which the overlay is built from scratch. */
 const MOST_CHANGED = 1 / 8
-/** Box, level and shape reference of a cell: six numbers of 8 bytes. */
-const CELL_BYTES = 48
 
 /** Cache of the last overlay of each key. */
 interface LaidCache {
@@ -41,38 +39,44 @@ interface LaidCache {
   set(key: string, value: Laid, bytes: number): void
 }
 
-/** Creates a layer. @param last holds the overlay that was built last for each key */
-export function createLayer(last: LaidCache): Layer {
-  function* laySliced(
+/**
+ * Creates a layer.
+ *
+ * @param last holds the overlay that was built last for each key
+ * @param helpers other threads, for overlays that are built in slices
+ */
+export function createLayer(last: LaidCache, helpers?: LayHelpers): Layer {
+  function* make(
     key: string,
     graph: Graph,
     cells: CellSet,
-    throwIfEnded?: () => void,
+    options: { throwIfEnded?: (() => void) | undefined; helpers?: LayHelpers | undefined },
   ): SlicedTask<Overlay> {
+    const { throwIfEnded } = options
     const former = last.get(key)
     const changed = former?.graph.deref() === graph ? changedSince(former, cells) : undefined
     const overlay =
       former === undefined || changed === undefined
-        ? yield* buildOverlaySliced(graph, cells, throwIfEnded)
+        ? yield* layTogether(graph, cells, throwIfEnded, options.helpers)
         : yield* rebuildOverlaySliced(graph, former.overlay, cells, changed, throwIfEnded)
     const laid = { graph: new WeakRef(graph), cells, overlay }
     last.set(key, laid, overlayBytes(overlay) + cellBytes(cells))
     return overlay
   }
-  return { laySliced, lay: (key, graph, cells) => runToEnd(laySliced(key, graph, cells)) }
+  return {
+    laySliced: (key, graph, cells, throwIfEnded) => make(key, graph, cells, { throwIfEnded, helpers }),
+    lay: (key, graph, cells) => runToEnd(make(key, graph, cells, {})),
+  }
 }
 
 /** Returns the cells that changed; undefined when they are too many for an update to be faster. */
 function changedSince({ cells: before }: Laid, cells: CellSet): CellSet | undefined {
-  const most = Math.floor(Math.max(before.level.length, cells.level.length) * MOST_CHANGED)
+  const most = Math.floor(Math.max(before.count, cells.count) * MOST_CHANGED)
   return diffCells(before, cells, most)
 }
 
-function cellBytes({ level, shape }: CellSet): number {
-  let bytes = level.length * CELL_BYTES
-  for (const one of shape) {
-    if (one === null) continue
-    bytes += isRing(one) ? one.length * 8 : one.xy.byteLength * 2 // the tree of a shape takes as much as its positions
-  }
+function cellBytes({ box, level, form, firstPosition, xy, shapes }: CellSet): number {
+  let bytes = box.byteLength + level.byteLength + form.byteLength + firstPosition.byteLength + xy.byteLength
+  for (const shape of shapes.values()) bytes += shape.xy.byteLength * 2 // its tree takes as much as its positions
   return bytes
 }

@@ -1,8 +1,8 @@
 import { createSegmentCuts, cutByBorders, hasEdgeNear, type SegmentCuts } from '../geo/cuts.js'
 import { isInAreaHalfOpen } from '../geo/locate.js'
-import { type Area, isRing } from '../geo/ring.js'
+import { type Area, isRing, type Ring } from '../geo/ring.js'
 import type { Extent } from '../geo/types.js'
-import type { CellSet } from './cell-set.js'
+import { areaOf, type CellSet, createRing } from './cell-set.js'
 
 /** A line with the distances of its corners from its beginning, and its box. The owner reuses the arrays. */
 export interface MeasuredLine extends Extent {
@@ -31,13 +31,14 @@ export interface Covered {
   readonly ends: number[]
   /** working memory */
   readonly cuts: SegmentCuts
+  readonly ring: Ring
   /** called before each step that may take long, for areas of many corners; throws when the work must end */
   throwIfEnded(): void
 }
 
 /** Returns an empty `Covered` for `coverLine`. */
 export function createCovered(throwIfEnded: () => void = () => undefined): Covered {
-  return { size: 0, ends: [], cuts: createSegmentCuts(), throwIfEnded }
+  return { size: 0, ends: [], cuts: createSegmentCuts(), ring: createRing(), throwIfEnded }
 }
 
 /**
@@ -53,8 +54,8 @@ export function createCovered(throwIfEnded: () => void = () => undefined): Cover
 export function coverLine(cells: CellSet, cell: number, line: MeasuredLine, covered: Covered): void {
   const { xy, offsets, corners } = line
   covered.size = 0
-  const area = cells.shape[cell]!
-  if (area === null) coverByRectangle(cells.box, cell * 4, line, covered)
+  const area = areaOf(cells, cell, covered.ring)
+  if (area === undefined) coverByRectangle(cells.box, cell * 4, line, covered)
   else if (hasEdgeNear(area, line)) coverByArea(area, cells.box, cell * 4, line, covered)
   // no border comes near the line: it is inside when its first corner is
   else if (isInAreaHalfOpen(area, xy[0]!, xy[1]!)) add(covered, offsets[0]!, offsets[corners - 1]!)
@@ -66,7 +67,7 @@ export function coverLine(cells: CellSet, cell: number, line: MeasuredLine, cove
  *
  * @param at index of its west side in `box`; south, east and north follow
  */
-function coverByRectangle(box: readonly number[], at: number, line: MeasuredLine, covered: Covered): void {
+function coverByRectangle(box: Float64Array, at: number, line: MeasuredLine, covered: Covered): void {
   const { xy, offsets, corners } = line
   const west = box[at]!
   const south = box[at + 1]!
@@ -107,7 +108,7 @@ function coverByRectangle(box: readonly number[], at: number, line: MeasuredLine
 function clip(
   { xy, offsets }: MeasuredLine,
   corner: number,
-  box: readonly number[],
+  box: Float64Array,
   at: number,
   covered: Covered,
 ): void {
@@ -136,7 +137,7 @@ function clip(
  */
 function coverByArea(
   area: Area,
-  box: readonly number[],
+  box: Float64Array,
   at: number,
   { xy, offsets, corners }: MeasuredLine,
   covered: Covered,

@@ -1,4 +1,4 @@
-import type { CellSet } from './cell-set.js'
+import { type CellSet, FORM } from './cell-set.js'
 
 /**
  * All rectangles of a cell set as one table of levels. Their borders cut the plane into columns and rows of
@@ -34,17 +34,17 @@ const STEPS_PER_BORDER = 4
  *
  * @returns undefined when the table would be too large: the rectangles do not share borders, or overlap a lot
  */
-export function createRectGrid({ box, level: levels, shape }: CellSet): RectGrid | undefined {
-  const count = levels.length
-  const x = createBorders(box, shape, 0)
-  const y = createBorders(box, shape, 1)
+export function createRectGrid(cells: CellSet): RectGrid | undefined {
+  const { count, box, level: levels, form } = cells
+  const x = createBorders(cells, 0)
+  const y = createBorders(cells, 1)
   const width = x.at.length - 1
   const fields = width * (y.at.length - 1)
   if (fields > MAX_FIELDS) return undefined
   const level = new Uint8Array(fields)
   let touched = 0
   for (let cell = 0; cell < count; cell++) {
-    if (shape[cell] !== null) continue
+    if (form[cell] !== FORM.RECTANGLE) continue
     const west = placeIn(x, box[cell * 4]!)
     const south = placeIn(y, box[cell * 4 + 1]!)
     const east = placeIn(x, box[cell * 4 + 2]!)
@@ -74,11 +74,11 @@ export function placeIn({ at, before, origin, stepsPerUnit }: Borders, value: nu
 }
 
 /** Collects the borders of the rectangles. @param axis 0 for west and east, 1 for south and north */
-function createBorders(box: readonly number[], shape: CellSet['shape'], axis: number): Borders {
-  const all = new Float64Array(shape.length * 2)
+function createBorders({ count: cellCount, box, form }: CellSet, axis: number): Borders {
+  const all = new Float64Array(cellCount * 2)
   let count = 0
-  for (let cell = 0; cell < shape.length; cell++) {
-    if (shape[cell] !== null) continue
+  for (let cell = 0; cell < cellCount; cell++) {
+    if (form[cell] !== FORM.RECTANGLE) continue
     all[count++] = box[cell * 4 + axis]!
     all[count++] = box[cell * 4 + axis + 2]!
   }

@@ -16,7 +16,7 @@ export async function runSliced<T>(task: SlicedTask<T>, work: Pick<Work, 'cancel
   for (;;) {
     const slice = task.next()
     if (slice.done === true) return slice.value
-    if (performance.now() - startedMs < TURN_MS) continue
+    if (slice.value !== 'turn' && performance.now() - startedMs < TURN_MS) continue
     await nextTurn()
     throwIfCancelled(work)
     startedMs = performance.now()

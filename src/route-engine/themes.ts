@@ -2,6 +2,7 @@ import type { Config } from '../config/config.js'
 import { overlayBytes } from '../risk/build-overlay.js'
 import { addCellWkb, type CellSet, createCellSet } from '../risk/cell-set.js'
 import { createLayer } from '../risk/layer.js'
+import type { LayHelpers } from '../risk/shared-lay.js'
 import { addTimedCell, createTimedCells, type TimedCells } from '../risk/timed-cells.js'
 import { unknownTheme } from '../route-answer/errors.js'
 import type { Overlay } from '../routing/search/overlay.js'
@@ -70,16 +71,21 @@ export interface Themes {
 
 /**
  * @param openReader called at the first use: a gateway without risk opens no database. Undefined = no data
- * yet
+ *   yet
+ * @param helpers other threads that share the laying of many cells
  */
-export function openThemes(config: Config, openReader: () => ThemeReader | undefined): Themes {
+export function openThemes(
+  config: Config,
+  openReader: () => ThemeReader | undefined,
+  helpers?: LayHelpers,
+): Themes {
   const { overlayCacheBytes } = config.routing
   const { levelColumn } = config.riskmap
   const overlays = createByteCache<ThemeOverlay>(overlayCacheBytes * (1 - LAYER_SHARE))
   const layers: Parameters<typeof createLayer>[0] & { deleteSuffix(suffix: string): void } = createByteCache(
     overlayCacheBytes * LAYER_SHARE,
   )
-  const layer = createLayer(layers)
+  const layer = createLayer(layers, helpers)
   const counts = { clampedLevels: 0, unreadableCells: 0 }
   let opened: ThemeReader | undefined
   const reader = (): ThemeReader | undefined => {

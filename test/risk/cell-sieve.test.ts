@@ -35,7 +35,7 @@ t.test('property: siftCells lists each cell of a list whose box meets a box, lis
   fc.assert(
     fc.property(cells, fc.array(asked, { minLength: 1, maxLength: 4 }), (list, branches) => {
       const listed = list.flatMap((_, cell) => (cell % 3 === 2 ? [] : [cell]))
-      const sieve = createCellSieve(list.flat(), listed)
+      const sieve = createCellSieve(Float64Array.from(list.flat()), listed)
       const cellsFrom = (from: number, end: number) =>
         Array.from(sieve.stack.subarray(from, end), (place) => sieve.cells[place]!).sort((a, b) => a - b)
       let [from, end] = [0, listed.length]
@@ -52,7 +52,7 @@ t.test('property: siftCells lists each cell of a list whose box meets a box, lis
 })
 
 t.test('siftCells: cells beyond what 32 bits hold are met at the edge', async () => {
-  const sieve = createCellSieve([-9e9, -9e9, 9e9, 9e9], [0])
+  const sieve = createCellSieve(Float64Array.of(-9e9, -9e9, 9e9, 9e9), [0])
   const edge = Int32Array.of(0, 0, 0, 0, 1_799_999_999, 899_999_999, 1_800_000_000, 900_000_000)
   ok(siftCells(sieve, 0, 1, edge, 4) === 2)
 })
@@ -61,7 +61,7 @@ t.test('siftCells: the stack grows when lists of many cells follow each other', 
   // 600 cells that meet every box: lists of 600, one after another, in a stack of 1200
   const boxes = Array.from({ length: 600 }, (_, cell) => [cell, 0, cell + 1000, 10]).flat()
   const listed = Array.from({ length: 600 }, (_, cell) => cell)
-  const sieve = createCellSieve(boxes, listed)
+  const sieve = createCellSieve(Float64Array.from(boxes), listed)
   ok(sieve.stack.length === 1200)
   const all = Int32Array.of(0, 0, 2000, 10)
   let [from, end] = [0, 600]
@@ -86,7 +86,7 @@ t.test('createCellSieve: places follow a space-filling curve from the south-west
   // corners of a square of 255 steps, and one step beside the first: Morton order x before y
   const corners = [[255, 255], [0, 255], [1, 0], [255, 0], [0, 1], [0, 0]] // biome-ignore format: pairs
   const sieve = createCellSieve(
-    corners.flatMap(([x, y]) => [x! * 100 + 7, y! * 100 - 9, x! * 100 + 8, y! * 100]),
+    Float64Array.from(corners.flatMap(([x, y]) => [x! * 100 + 7, y! * 100 - 9, x! * 100 + 8, y! * 100])),
     [0, 1, 2, 3, 4, 5],
   )
   deepStrictEqual([...sieve.cells], [5, 2, 4, 3, 1, 0])

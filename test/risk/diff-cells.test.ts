@@ -1,8 +1,9 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { type Area, isRing } from '../../src/geo/ring.js'
 import type { Geometry, Position } from '../../src/geo/types.js'
-import type { CellSet } from '../../src/risk/cell-set.js'
+import { areaOf, type CellSet, createRing } from '../../src/risk/cell-set.js'
 import { diffCells } from '../../src/risk/diff-cells.js'
 import { anyCell, type Cell, cellsOf, place } from '../support/cells.js'
 
@@ -53,11 +54,11 @@ t.test('diffCells: a cell differs when a corner, a hole, a part or the form of i
         cellsOf([{ geometry: other, level: 2 }]),
         9,
       )
-      t.equal(changed?.level.length, i === j ? 0 : 2, `${i} and ${j}`)
+      t.equal(changed?.count, i === j ? 0 : 2, `${i} and ${j}`)
     }
   }
   const first = { geometry: shapes[0]!, level: 2 }
-  t.equal(diffCells(cellsOf([first]), cellsOf([{ ...first, level: 3 }]), 9)?.level.length, 2)
+  t.equal(diffCells(cellsOf([first]), cellsOf([{ ...first, level: 3 }]), 9)?.count, 2)
 })
 
 t.test('diffCells: the limit counts added and removed cells, and also where the counts differ', async (t) => {
@@ -66,8 +67,7 @@ t.test('diffCells: the limit counts added and removed cells, and also where the 
     level: 2,
   })
   const cellsAt = (...places: number[]) => cellsOf(places.map(squareAt))
-  const count = (before: CellSet, after: CellSet, most: number) =>
-    diffCells(before, after, most)?.level.length
+  const count = (before: CellSet, after: CellSet, most: number) => diffCells(before, after, most)?.count
   t.equal(count(cellsAt(1, 2), cellsAt(1, 2), 0), 0)
   t.equal(count(cellsAt(1, 2), cellsAt(2, 1), 0), 0, 'in another order')
   t.equal(count(cellsAt(1), cellsAt(1, 2, 3), 2), 2)
@@ -89,7 +89,7 @@ t.test('diffCells: undefined when more cells changed than the limit', async (t) 
   })
   const [before, after] = [cellsOf([far(0), far(1)]), cellsOf([far(0), far(2)])]
   t.equal(diffCells(before, after, 1), undefined)
-  t.equal(diffCells(before, after, 2)?.level.length, 2)
+  t.equal(diffCells(before, after, 2)?.count, 2)
 })
 
 /** What is in one list only, as often as it is there more. */
@@ -103,19 +103,17 @@ function leftOver(gone: Cell[], come: Cell[]): Cell[] {
   return [...went, ...rest]
 }
 
-function namesOf({ box, level, shape }: CellSet): string[] {
-  return level
-    .map((own, index) =>
-      JSON.stringify([
-        own,
-        box.slice(index * 4, index * 4 + 4),
-        Array.from(positionsOf(shape[index] ?? null)),
-      ]),
-    )
-    .sort()
+function namesOf(cells: CellSet): string[] {
+  return Array.from({ length: cells.count }, (_, cell) =>
+    JSON.stringify([
+      cells.level[cell],
+      Array.from(cells.box.subarray(cell * 4, cell * 4 + 4)),
+      positionsOf(areaOf(cells, cell, createRing())),
+    ]),
+  ).sort()
 }
 
-function positionsOf(shape: CellSet['shape'][number]): ArrayLike<number> {
-  if (shape === null) return []
-  return 'xy' in shape ? shape.xy : shape
+function positionsOf(area: Area | undefined): number[] {
+  if (area === undefined) return []
+  return Array.from(isRing(area) ? area.xy.subarray(area.first * 2, area.last * 2 + 2) : area.xy)
 }

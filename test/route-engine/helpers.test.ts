@@ -2,11 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { loadConfig } from '../../src/config/config.js'
+import { loadGraphFile } from '../../src/files/graph-file-loader.js'
+import { buildOverlay } from '../../src/risk/build-overlay.js'
+import { type LayHelpers, layTogether } from '../../src/risk/shared-lay.js'
 import { createHelpers } from '../../src/route-engine/helpers.js'
+import { runSliced } from '../../src/route-engine/run-sliced.js'
 import { finish, startCustomisation } from '../../src/routing/cch/customise.js'
 import { buildHierarchy } from '../../src/routing/cch/hierarchy.js'
 import { rankNodes } from '../../src/routing/cch/order.js'
 import { startShared } from '../../src/routing/cch/shared-customise.js'
+import { largeTownFile, townCells } from '../support/large-town.js'
 import { gridGraph, seeded } from '../support/random-graph.js'
 import { workerEntry } from '../support/worker-entry.js'
 
@@ -15,7 +20,7 @@ const HIERARCHY = buildHierarchy(GRAPH, rankNodes(GRAPH, GRAPH.sites))
 
 const loaded = loadConfig(null)
 if ('faults' in loaded) throw new Error('the defaults are refused')
-const workerData = { role: 'customise', config: loaded.config }
+const workerData = { role: 'help', config: loaded.config }
 
 /** Threads of the program, and what became of them. */
 function realThreads(count: number) {
@@ -32,6 +37,7 @@ function realThreads(count: number) {
     },
     onFault: (error) => faults.push(error),
     minTriangles: 0,
+    minCells: 0,
     idleMs: 50,
   })
   return { helpers, started, ended, faults }
@@ -39,7 +45,7 @@ function realThreads(count: number) {
 
 /** Customises until the metric is complete. @param pauseMs time for the threads between two slices */
 async function customise(helpers: ReturnType<typeof createHelpers>, pauseMs: number) {
-  const job = startShared(HIERARCHY, GRAPH.weights, 'int32', helpers)
+  const job = startShared(HIERARCHY, GRAPH.weights, 'int32', helpers.customising)
   if (job === undefined) throw new Error('it was not shared')
   while (!job.advance(2000)) await sleep(pauseMs)
   return job.metric
@@ -69,9 +75,9 @@ t.test('helpers: a thread that ends amid a run is told, and the next run starts 
   const { helpers, started } = realThreads(1)
   let lost = 0
   const job = startShared(HIERARCHY, GRAPH.weights, 'int32', {
-    ...helpers,
+    ...helpers.customising,
     offer(run, onLost) {
-      helpers.offer(run, () => {
+      helpers.customising.offer(run, () => {
         lost++
         onLost()
       })
@@ -84,4 +90,53 @@ t.test('helpers: a thread that ends amid a run is told, and the next run starts 
   t.same(finish(job).up, expected.up)
   t.same((await customise(helpers, 1)).up, expected.up)
   t.equal(started.length, 2)
+})
+
+/** A graph is laid with what the threads find; how much that is. */
+function counted(laying: LayHelpers) {
+  const found: number[] = []
+  const helpers: LayHelpers = {
+    ...laying,
+    offer: (runFor, onAnswer) =>
+      laying.offer(runFor, (place, part) => {
+        found.push(part?.count ?? 0)
+        onAnswer(place, part)
+      }),
+  }
+  return { helpers, found }
+}
+
+t.test(
+  'helpers: threads lay cells beside this one, on one map and another, and the overlay is the same',
+  async (t) => {
+    const { helpers, started, ended, faults } = realThreads(2)
+    const laying = counted(helpers.laying)
+    const work = { cancel: new Int32Array(1) }
+    const maps = [largeTownFile(), largeTownFile()].map((file) => loadGraphFile(file, undefined, 64 * 1024))
+    // on a busy machine a thread may start after the work is done
+    for (let round = 0; round < 4 || !laying.found.some((count) => count > 0); round++) {
+      const map = maps[round % 2]!
+      const cells = townCells(3000)
+      const overlay = await runSliced(layTogether(map, cells, undefined, laying.helpers), work)
+      t.same(overlay, buildOverlay(map, cells))
+      await sleep(20) // this test has shorter pauses than a thread needs to start
+    }
+    t.ok(
+      laying.found.some((count) => count > 0),
+      `found by threads: ${laying.found}`,
+    )
+    while (ended.size < started.length) await sleep(10)
+    t.same(faults, [])
+  },
+)
+
+t.test('helpers: a thread that ends while it lays leaves an overlay that this one makes', async (t) => {
+  const { helpers, started } = realThreads(1)
+  const map = loadGraphFile(largeTownFile(), undefined, 64 * 1024)
+  const cells = townCells(3000)
+  const task = layTogether(map, cells, undefined, helpers.laying)
+  task.next()
+  const made = runSliced(task, { cancel: new Int32Array(1) })
+  await started[0]?.terminate()
+  t.same(await made, buildOverlay(map, cells))
 })

@@ -1,11 +1,10 @@
 import { availableParallelism } from 'node:os'
 import type { Config } from '../../config/config.js'
 import { createLog } from '../../log.js'
-import { createHelpers } from '../../route-engine/helpers.js'
-import type { Helpers } from '../../routing/cch/shared-customise.js'
+import { createHelpers, type HelperThreads } from '../../route-engine/helpers.js'
 import { startWorker } from './start.js'
 
-/** Limits of a thread that makes no objects but its messages. */
+/** Limits of a thread that makes few objects: what it works on lies in arrays outside of the heap. */
 const LIMITS = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16, stackSizeMb: 1 }
 
 /**
@@ -14,15 +13,15 @@ const LIMITS = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16, stackS
  * @param workerEntry the program's bundle
  * @returns undefined on a device with one core, and where `routing.threads` is 1
  */
-export function helperThreads(config: Config, workerEntry: string): Helpers | undefined {
+export function helperThreads(config: Config, workerEntry: string): HelperThreads | undefined {
   const threads = Math.min(config.routing.threads, availableParallelism()) - 1
   if (threads < 1) return undefined
   return createHelpers({
     threads,
     spawn: () =>
-      startWorker(workerEntry, 'customise', {
-        workerData: { role: 'customise', config },
-        name: 'fieldgate-customise',
+      startWorker(workerEntry, 'help', {
+        workerData: { role: 'help', config },
+        name: 'fieldgate-help',
         resourceLimits: LIMITS,
       }),
     onFault: (error) =>

@@ -7,7 +7,7 @@ import { lowerPriority } from '../../worker/priority.js'
  * thread for one core gets a quarter of it, at 10 a tenth. The job thread keeps its priority, because callers
  * wait for the write lock that it holds.
  */
-export const NICE = { reader: 5, search: 5, customise: 5, backup: 10 } as const
+export const NICE = { reader: 5, search: 5, help: 5, backup: 10 } as const
 
 /** Lets the main thread run before this one, as far as the system allows. Cost: two system calls. */
 export function yieldToMain(role: keyof typeof NICE, { log }: Pick<Config, 'log'>): void {

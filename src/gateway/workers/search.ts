@@ -36,13 +36,15 @@ export function runSearchWorker(port: MessagePort, data: SearchWorkerData): void
   yieldToMain('search', config)
   offerNativeDir(layout.nativeDir)
   const maps = openMaps(config, layout)
-  const themes = openThemes(config, () => {
+  const helpers = helperThreads(config, workerEntry)
+  const openReader = () => {
     if (themeRows !== undefined) return createFetchedThemes(askThemes(themeRows))
     return existsSync(layout.dataDb) ? createThemeReader(openDataReader(layout.dataDb)) : undefined
-  })
+  }
+  const themes = openThemes(config, openReader, helpers?.laying)
   const { riskSlotS } = config.routing
   const prefetcher = createPrefetcher({ maps, themes, slotS: riskSlotS, onFault: rethrowLater })
-  const engine = createEngine(helperThreads(config, workerEntry))
+  const engine = createEngine(helpers?.customising)
   const profiles = createProfiles(config, { themes, engine, prefetcher })
   profiles.serve(maps)
   serveWork(port, searchCalls({ config, maps, themes, profiles, engine }), { isOverlapping: true })

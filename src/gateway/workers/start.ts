@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { isSingleExecutable, readAsset } from '../../assets.js'
 
-export type WorkerRole = 'search' | 'customise' | 'reader' | 'job' | 'backup'
+export type WorkerRole = 'search' | 'help' | 'reader' | 'job' | 'backup'
 
 /**
  * Starts a thread. Each role has a bundle of its own: every thread that ran the program's bundle would read

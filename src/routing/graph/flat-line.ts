@@ -1,5 +1,4 @@
-import { readShape } from './geometry.js'
-import type { Graph } from './graph.js'
+import { readShape, type Shapes } from './geometry.js'
 import type { Piece } from './paged.js'
 import { planeLengthM } from './plane-length.js'
 
@@ -21,7 +20,7 @@ export function createFlatLine(): FlatLine {
  * Reads the line of a segment as `readLine` does. The varints are decoded twice in the text, for lng and lat,
  * which is faster than an inner loop over the axes.
  */
-export function readFlatLine(graph: Graph, segment: number, line: FlatLine): void {
+export function readFlatLine(graph: Shapes, segment: number, line: FlatLine): void {
   const { junctionLngE7, junctionLatE7 } = graph
   const tail = graph.segmentTail[segment]!
   const head = graph.segmentHead[segment]!

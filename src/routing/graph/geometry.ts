@@ -3,7 +3,7 @@ import { offsetAt, type Piece, readPiece } from './paged.js'
 import { planeLengthM } from './plane-length.js'
 
 /** Arrays of a graph that describe lines. */
-type Shapes = Pick<
+export type Shapes = Pick<
   Graph,
   | 'segmentTail'
   | 'segmentHead'

@@ -1,9 +1,9 @@
 import { conditionsOf } from './conditions.js'
 import type { Graph, GraphInMemory, GraphMeta } from './graph.js'
 import { badMapFile, checkGraph } from './graph-check.js'
+import { isShared, type PagedName, pagedSections, withPages } from './graph-pages.js'
 import { closedArcsWhile } from './graph-state.js'
-import { openSegmentTree } from './index-trees.js'
-import { type Crc32, createPages, type Paged, type Pages, pageSection, withBits, withSteps } from './paged.js'
+import type { Crc32, Pages } from './paged.js'
 
 /**
  * The map file: a header, a table of sections, the sections. Little endian, each section begins at a multiple
@@ -94,29 +94,19 @@ interface Layout {
 /** Bytes of a map file. */
 export interface GraphBytes {
   readonly byteLength: number
-  /** Reads bytes that lie in the file. @returns a buffer and their place in it, a multiple of 8 where `offset` is one */
-  read(offset: number, bytes: number): [buffer: ArrayBufferLike, at: number]
+  /**
+   * Reads bytes that lie in the file.
+   *
+   * @param isShared other threads may be given them
+   * @returns a buffer and their place in it, a multiple of 8 where `offset` is one
+   */
+  read(offset: number, bytes: number, isShared?: boolean): [buffer: ArrayBufferLike, at: number]
   /**
    * reads sections again when answers need them, where these are larger than `cacheBytes` together; undefined = all stay
    * in memory
    */
-  readonly paging?: (Pick<Pages, 'read' | 'changed'> & { readonly cacheBytes: number }) | undefined
+  readonly paging?: (Pick<Pages, 'read' | 'fd' | 'changed'> & { readonly cacheBytes: number }) | undefined
 }
-
-/** Sections of which an answer reads a few hundred bytes here and there. */
-const PAGED_SECTIONS = [
-  'junctionOsmId',
-  'firstGeometry',
-  'geometry',
-  'segmentName',
-  'linkNotes',
-  'linkFirstArc',
-  'linkArcs',
-  'strings',
-  'segmentIndex',
-  'junctionIndex',
-] as const satisfies readonly SectionName[]
-type PagedName = (typeof PAGED_SECTIONS)[number]
 
 /** Most sections of a map file; there are 30 today. */
 const MAX_SECTIONS = 1024
@@ -133,7 +123,7 @@ const MAX_SECTIONS = 1024
  */
 export function readGraph(buffer: ArrayBufferLike, crc32: Crc32): GraphInMemory {
   const file: GraphBytes = { byteLength: buffer.byteLength, read: (offset) => [buffer, offset] }
-  return checkedGraph(file, readLayout(file, crc32), crc32)
+  return checkedGraph(file, readLayout(file, crc32), { crc32, paged: [] })
 }
 
 /**
@@ -144,40 +134,27 @@ export function readGraph(buffer: ArrayBufferLike, crc32: Crc32): GraphInMemory 
  */
 export function openGraph(file: GraphBytes, crc32: Crc32): Graph {
   const layout = readLayout(file, crc32)
-  const graph = checkedGraph(file, layout, crc32)
-  return file.paging === undefined ? graph : withPages(graph, layout, { ...file.paging, crc32 })
+  const { paging } = file
+  const sectionOf = (name: SectionName) => layout.sections.get(SECTION_KIND[name])
+  const bytesOf = (name: SectionName) => sectionOf(name)?.bytes ?? 0
+  const paged = paging === undefined ? [] : pagedSections(bytesOf, paging.cacheBytes)
+  const graph = checkedGraph(file, layout, { crc32, paged })
+  if (paging === undefined || paged.length === 0) return graph
+  return withPages(graph, paged, (name) => sectionOf(name)!.offset, { ...paging, crc32 })
 }
 
-function checkedGraph(file: GraphBytes, layout: Layout, crc32: Crc32): GraphInMemory {
-  const graph = viewGraph(file, layout, crc32)
+function checkedGraph(file: GraphBytes, layout: Layout, options: ViewOptions): GraphInMemory {
+  const graph = viewGraph(file, layout, options)
   checkGraph(graph)
   const conditionCount = conditionsOf(graph)?.conditions.length ?? 0
   const closedArcs = closedArcsWhile(graph, new Uint8Array(conditionCount))
   return closedArcs === undefined ? graph : { ...graph, closedArcs }
 }
 
-/** Returns a graph whose sections that answers read here and there are read from the file by pages. */
-function withPages(
-  graph: GraphInMemory,
-  { sections }: Layout,
-  paging: Pick<Pages, 'read' | 'changed' | 'crc32'> & { readonly cacheBytes: number },
-): Graph {
-  const sectionOf = (name: SectionName) => sections.get(SECTION_KIND[name])!
-  // indices of two bytes are not read as words; such an index is small
-  const isSmall = openSegmentTree(graph)?.indices.BYTES_PER_ELEMENT === 2
-  const names = PAGED_SECTIONS.filter((name) => name !== 'segmentIndex' || !isSmall)
-  const wantedBytes = names.reduce((sum, name) => sum + sectionOf(name).bytes, 0)
-  if (wantedBytes <= paging.cacheBytes) return graph
-  const pages = createPages(paging, paging.cacheBytes)
-  const paged = names.map((name) => [name, pageSection(pages, graph[name], sectionOf(name).offset)])
-  const { linkNotes, firstGeometry, ...others } = Object.fromEntries(paged) as Record<PagedName, Paged>
-  return {
-    ...graph,
-    ...others,
-    // few links have notes; each line is found by its offsets
-    linkNotes: withBits(linkNotes, graph.linkNotes),
-    firstGeometry: withSteps(firstGeometry, graph.firstGeometry),
-  }
+interface ViewOptions {
+  readonly crc32: Crc32
+  /** sections that do not stay in memory */
+  readonly paged: readonly PagedName[]
 }
 
 /** Reads header and table of sections. @throws AppError BAD_MAP_FILE */
@@ -257,7 +234,7 @@ function checkHeader(foundBytes: number, view: DataView): void {
 }
 
 /** Creates the views of all sections. @throws AppError BAD_MAP_FILE for one that is missing or damaged */
-function viewGraph(file: GraphBytes, layout: Layout, crc32: Crc32): GraphInMemory {
+function viewGraph(file: GraphBytes, layout: Layout, { crc32, paged }: ViewOptions): GraphInMemory {
   const { junctionCount, segmentCount, nodeCount, arcCount } = layout
   // two links a segment, one for each direction
   const linkCount = segmentCount * 2
@@ -267,7 +244,8 @@ function viewGraph(file: GraphBytes, layout: Layout, crc32: Crc32): GraphInMemor
     if (section === undefined)
       throw badMapFile('damaged', `the map file is damaged: section ${name} is missing`)
     const expected = count === undefined ? section.bytes : count * elementBytes
-    return readSection(file, name, section, expected, crc32)
+    const options = { ...section, name, isShared: isShared(name, paged) }
+    return readSection(file, options, expected, crc32)
   }
   const u32 = (name: SectionName, count: number) => {
     const { buffer, byteOffset } = bytesOf(name, 4, count)
@@ -338,12 +316,11 @@ function restOf(
 /** Reads a section, and checks its position, size and checksum. @throws AppError BAD_MAP_FILE */
 function readSection(
   file: GraphBytes,
-  name: SectionName,
-  section: Section,
+  section: Section & { readonly name: SectionName; readonly isShared: boolean },
   expectedBytes: number,
   crc32: Crc32,
 ): Uint8Array<ArrayBufferLike> {
-  const { offset, bytes, crc } = section
+  const { name, offset, bytes, crc, isShared } = section
   // typed arrays ask for aligned offsets; 8 is enough for all of their elements
   const isPlaced = offset % 8 === 0 && offset + bytes <= file.byteLength
   if (!isPlaced || bytes !== expectedBytes) {
@@ -352,7 +329,7 @@ function readSection(
       `the map file is damaged: section ${name} has ${bytes} bytes at ${offset}, expected ${expectedBytes}`,
     )
   }
-  const [buffer, at] = file.read(offset, bytes)
+  const [buffer, at] = file.read(offset, bytes, isShared)
   const found = new Uint8Array(buffer, at, bytes)
   if (crc32(found) !== crc) {
     throw badMapFile('damaged', `the map file is damaged: the checksum of section ${name} is wrong`)

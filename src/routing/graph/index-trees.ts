@@ -39,6 +39,8 @@ const FLATBUSH_INT32 = (3 << 4) + 5
 const KDBUSH_INT32 = (1 << 4) + 5
 /** Fewer boxes than these have indices of two bytes. */
 export const SHORT_INDEXES = 16_384
+/** Bytes of a box with such an index. */
+export const SHORT_ENTRY_BYTES = 18
 /** Fewer junctions than these have ids of two bytes. */
 const SHORT_IDS = 65_536
 
@@ -60,7 +62,9 @@ export function segmentLevels(segmentCount: number, nodeSize: number): number[] 
  *
  * @returns undefined when the bytes are not a flatbush 3 index of as many Int32 boxes as there are segments
  */
-export function openSegmentTree(graph: Graph): SegmentTree | undefined {
+export function openSegmentTree(
+  graph: Pick<Graph, 'segmentIndex' | 'segmentCount'>,
+): SegmentTree | undefined {
   const { buffer, byteOffset, byteLength } = bytesOfStored(graph.segmentIndex)
   if (byteLength < 8) return undefined
   const view = new DataView(buffer, byteOffset, byteLength)

@@ -33,6 +33,8 @@ export type Crc32 = (bytes: Uint8Array) => number
  */
 export interface Pages {
   readonly read: ReadFile
+  /** number of the open file, which other threads of the process may read as well */
+  readonly fd: number
   readonly crc32: Crc32
   /** error of a page that is not as it was when the map was opened */
   readonly changed: (offset: number) => Error
@@ -92,13 +94,13 @@ export interface Piece {
 
 /** Creates the pages of a file. @param cacheBytes most memory of them */
 export function createPages(
-  { read, crc32, changed }: Pick<Pages, 'read' | 'crc32' | 'changed'>,
+  { read, fd, crc32, changed }: Pick<Pages, 'read' | 'fd' | 'crc32' | 'changed'>,
   cacheBytes: number,
 ): Pages {
   const frames = Math.ceil(Math.min(cacheBytes, MAX_CACHE_BYTES) / PAGE_BYTES)
   const buffer = new ArrayBuffer(frames * PAGE_BYTES)
   return {
-    ...{ read, crc32, changed },
+    ...{ read, fd, crc32, changed },
     frameOf: new Int32Array(0),
     sumOf: new Uint32Array(0),
     pageCount: 0,
@@ -181,12 +183,15 @@ export function withBits(paged: Paged, numbers: Uint32Array): Paged {
   return { ...paged, isSet }
 }
 
-/** Keeps a byte for each of the ascending offsets of a section, so that few of them need be read. */
+/**
+ * Keeps a byte for each of the ascending offsets of a section, so that few of them need be read: in memory that threads
+ * can share.
+ */
 export function withSteps(paged: Paged, offsets: Uint32Array): Paged {
-  const size = new Uint8Array(offsets.length)
+  const size = new Uint8Array(new SharedArrayBuffer(offsets.length))
   for (let at = 0; at + 1 < offsets.length; at++)
     size[at] = Math.min(LONG_STEP, offsets[at + 1]! - offsets[at]!)
-  const whole = new Uint32Array(Math.ceil(offsets.length / STEPS))
+  const whole = new Uint32Array(new SharedArrayBuffer(Math.ceil(offsets.length / STEPS) * 4))
   for (let at = 0; at < whole.length; at++) whole[at] = offsets[at * STEPS]!
   return { ...paged, steps: { whole, size } }
 }

@@ -26,6 +26,9 @@ export interface SegmentIndex {
   childrenOf(level: number, first: number, last: number): SegmentChildren
 }
 
+/** Arrays of a graph that have the index. */
+type Indexed = Pick<Graph, 'segmentIndex' | 'segmentCount'>
+
 /** Words of the header of a flatbush, and of a box. */
 const HEADER_WORDS = 2
 const BOX_WORDS = 4
@@ -33,7 +36,7 @@ const BOX_WORDS = 4
 const indexes = new WeakMap<object, SegmentIndex>()
 
 /** Returns the index over the segments' boxes; it is opened once a map. Of an index in the file, branches are kept. */
-export function segmentIndex(graph: Graph): SegmentIndex {
+export function segmentIndex(graph: Indexed): SegmentIndex {
   let index = indexes.get(graph.segmentIndex)
   if (index === undefined) {
     index = isPaged(graph.segmentIndex)
@@ -75,7 +78,7 @@ export function findSegments(
 }
 
 /** @throws Error for bytes of another format, which `checkGraph` refuses */
-function indexInMemory(graph: Graph): SegmentIndex {
+function indexInMemory(graph: Indexed): SegmentIndex {
   const tree = openSegmentTree(graph)
   if (tree === undefined) throw new Error('the map has no index of its segments')
   const { nodeSize, levelEnds, boxes, indices } = tree

@@ -22,7 +22,7 @@ import { createRandom } from '../../support/random.js'
 function createFile(bytes: Uint8Array, frames: number): { pages: Pages; bytes: Uint8Array } {
   const read = (offset: number, into: Uint8Array) => into.set(bytes.subarray(offset, offset + into.length))
   const changed = (offset: number) => new Error(`changed at ${offset}`)
-  return { bytes, pages: createPages({ read, crc32, changed }, frames * PAGE_BYTES) }
+  return { bytes, pages: createPages({ fd: -1, read, crc32, changed }, frames * PAGE_BYTES) }
 }
 
 /** Random bytes of some pages; sections begin at multiples of 8. */
