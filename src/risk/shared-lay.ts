@@ -1,5 +1,6 @@
 import { type RoadLines, type SentLines, sendLines } from '../routing/graph/road-lines.js'
 import { segmentIndex } from '../routing/graph/segment-index.js'
+import { sharedCopy } from '../routing/graph/shared-copy.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
 import { buildOverlaySliced, findPiecesSliced, type Share } from './build-overlay.js'
@@ -172,12 +173,4 @@ function withSharedArrays(cells: CellSet): CellSet {
     firstPosition: sharedCopy(firstPosition.subarray(0, count)),
     xy: sharedCopy(xy.subarray(0, positionCount * 2)),
   }
-}
-
-function sharedCopy<A extends Float64Array | Int32Array | Uint32Array | Uint8Array>(array: A): A {
-  // the constructor of an array makes arrays of its own type, which TypeScript does not express
-  const create = array.constructor as new (buffer: SharedArrayBuffer) => A
-  const copy = new create(new SharedArrayBuffer(array.byteLength))
-  copy.set(array)
-  return copy
 }

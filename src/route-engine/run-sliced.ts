@@ -13,12 +13,17 @@ const TURN_MS = 5
  */
 export async function runSliced<T>(task: SlicedTask<T>, work: Pick<Work, 'cancel'>): Promise<T> {
   let startedMs = performance.now()
-  for (;;) {
-    const slice = task.next()
-    if (slice.done === true) return slice.value
-    if (slice.value !== 'turn' && performance.now() - startedMs < TURN_MS) continue
-    await nextTurn()
-    throwIfCancelled(work)
-    startedMs = performance.now()
+  try {
+    for (;;) {
+      const slice = task.next()
+      if (slice.done === true) return slice.value
+      if (slice.value !== 'turn' && performance.now() - startedMs < TURN_MS) continue
+      await nextTurn()
+      throwIfCancelled(work)
+      startedMs = performance.now()
+    }
+  } finally {
+    // a cancelled task ends what it has begun elsewhere: other threads may work for it
+    task.return(undefined as T)
   }
 }

@@ -31,6 +31,40 @@ t.test('runSliced: other work runs between slices, and a cancelled task ends the
   t.same(ended, ['slice'])
 })
 
+t.test('runSliced: a cancelled task ends what it has begun', async (t) => {
+  const ended: string[] = []
+  function* begun(): SlicedTask<number> {
+    try {
+      for (;;) yield 'turn'
+    } finally {
+      ended.push('ended')
+    }
+  }
+  const cancel = new Int32Array(new SharedArrayBuffer(4))
+  const running = runSliced(begun(), { cancel })
+  Atomics.store(cancel, 0, 1)
+  await rejectsWith(t, running, 'CANCELLED')
+  t.same(ended, ['ended'])
+})
+
+t.test(
+  'runSliced: a task that waits for a message gets a turn of the event loop for each wait',
+  async (t) => {
+    let turns = 0
+    const count = () => {
+      turns++
+      counting = setImmediate(count)
+    }
+    let counting = setImmediate(count)
+    function* waiting(): SlicedTask<number> {
+      for (let waits = 0; waits < 5; waits++) yield 'turn'
+      return turns
+    }
+    t.ok((await runSliced(waiting(), { cancel: new Int32Array(1) })) >= 4)
+    clearImmediate(counting)
+  },
+)
+
 t.test('runSliced: short slices run without a pause', async (t) => {
   let others = 0
   function* quick(): SlicedTask<number> {

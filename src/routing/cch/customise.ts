@@ -164,15 +164,15 @@ export function isDoubtful(metric: Metric, weights: Weights, highestMs: () => nu
 export function mayHaveOverflowed(metric: Metric, weights: Weights): boolean {
   const { infinite, safeMs } = kernelsOf(metric.kind)
   if (safeMs === Number.POSITIVE_INFINITY) return false
-  let isDoubtful = overflows.get(metric)
-  if (isDoubtful === undefined) {
-    isDoubtful =
+  let mayHave = overflows.get(metric)
+  if (mayHave === undefined) {
+    mayHave =
       reaches(weights, safeMs) ||
       reaches(metric.up, safeMs, infinite) ||
       reaches(metric.down, safeMs, infinite)
-    overflows.set(metric, isDoubtful)
+    overflows.set(metric, mayHave)
   }
-  return isDoubtful
+  return mayHave
 }
 
 const overflows = new WeakMap<Metric, boolean>()

@@ -1,3 +1,4 @@
+import { sharedCopy } from '../graph/shared-copy.js'
 import type { Weights } from '../search/dijkstra.js'
 import { type Customisation, kernelsOf, startCustomisation } from './customise.js'
 import type { Contraction, Hierarchy } from './hierarchy.js'
@@ -94,25 +95,15 @@ function createRun(
   { ranges }: Pieces,
 ): SharedRun {
   const { createShared } = kernelsOf(kind)
-  const copy = sharedCopy(weights)
-  const cursor = new Uint32Array(new SharedArrayBuffer(h.first.byteLength))
-  cursor.set(h.first)
   return {
     h,
-    weights: copy,
+    weights: sharedCopy(weights),
     metric: { kind, up: createShared(h.arcCount), down: createShared(h.arcCount) },
-    cursor,
+    cursor: sharedCopy(h.first),
     seenBy: new Int32Array(new SharedArrayBuffer(h.nodeCount * 4)).fill(-1),
     ranges,
     control: new Int32Array(new SharedArrayBuffer(8)),
   }
-}
-
-function sharedCopy(weights: Weights): Weights {
-  const buffer = new SharedArrayBuffer(weights.byteLength)
-  const copy = weights instanceof Int32Array ? new Int32Array(buffer) : new Float64Array(buffer)
-  copy.set(weights)
-  return copy
 }
 
 /** Range of ranks that a thread works on. */
