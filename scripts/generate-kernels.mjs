@@ -44,7 +44,7 @@ function generate({ name, values, limits, lesser }) {
 type Values = Float64Array
 ${limits}
 const createValues = (length: number): Values => new Float64Array(length)
-const createShared = (length: number): Values => new Float64Array(new SharedArrayBuffer(length * 8))
+const createShared = (length: number): Values => new Float64Array(sharedBuffer(length * 8))
 ${lesser}
 // End of kind.`
   const body = source

@@ -6,6 +6,7 @@ import type { Graph } from '../routing/graph/graph.js'
 import { type GraphBytes, openGraph } from '../routing/graph/graph-file.js'
 import { CACHE_BYTES, createPages, isPaged } from '../routing/graph/paged.js'
 import { type RoadLines, receiveLines, type SentLines } from '../routing/graph/road-lines.js'
+import { sharedBuffer } from '../routing/graph/shared-memory.js'
 
 /**
  * Size of one read: large enough that the calls cost nothing, small enough to keep other file operations
@@ -60,8 +61,7 @@ function openFrom(
     {
       byteLength: sizeBytes,
       read(offset, bytes, isShared) {
-        // few sections in shared memory: V8 does not count that, and would keep a map that was dropped for long
-        const buffer = isShared === true ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes)
+        const buffer = isShared === true ? sharedBuffer(bytes) : new ArrayBuffer(bytes)
         readAll(fd, file, offset, new Uint8Array(buffer))
         if (buffer instanceof ArrayBuffer) buffers.push(buffer)
         return [buffer, 0]

@@ -1,6 +1,6 @@
 import { type RoadLines, type SentLines, sendLines } from '../routing/graph/road-lines.js'
 import { segmentIndex } from '../routing/graph/segment-index.js'
-import { sharedCopy } from '../routing/graph/shared-copy.js'
+import { sharedCopy } from '../routing/graph/shared-memory.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
 import { buildOverlaySliced, findPiecesSliced, type Share } from './build-overlay.js'
@@ -30,8 +30,10 @@ export interface LayHelpers {
   readonly threads: number
   /** time after which a thread that has taken a branch and does not answer is given up, ms */
   readonly silenceMs: number
+  /** Returns whether any thread can take work now. */
+  isFree(): boolean
   /**
-   * Has each thread lay branches until all are taken. Returns at once.
+   * Has each thread that is free lay branches until all are taken. Returns at once.
    *
    * @param runFor called for each of them, with its place among them
    * @param onAnswer called with what a thread has found; undefined = it has found nothing, or was lost
@@ -107,9 +109,9 @@ export function layBranches(run: LayRun, open: (lines: SentLines) => RoadLines):
   }
 }
 
-/** @returns undefined for few cells, for areas that are large to send, or for a small map */
+/** @returns undefined for few cells, for areas that are large to send, for a small map, or where no thread is free */
 function createRun(graph: RoadLines, cells: CellSet, helpers: LayHelpers): LayRun | undefined {
-  if (cells.count < helpers.minCells || !areShapesSmall(cells)) return undefined
+  if (cells.count < helpers.minCells || !areShapesSmall(cells) || !helpers.isFree()) return undefined
   const { levelEnds } = segmentIndex(graph)
   const branchesOf = (level: number) => levelEnds[level]! - levelEnds[level - 1]!
   let level = levelEnds.length - 1

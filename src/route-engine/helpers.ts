@@ -11,6 +11,11 @@ const MIN_CELLS = 10_000
 const SILENCE_MS = 5000
 /** Time without a run after which threads end, ms: each takes 10 MB. */
 const IDLE_MS = 10_000
+/**
+ * Works of a thread at most: one that it does, and one that waits. Each keeps the memory of its profile, and callers
+ * who hang up leave works behind.
+ */
+const MOST_ASKED = 2
 
 /** Work of a thread: its answer is undefined, or what it has found. */
 export type HelpWork = { readonly customise: SharedRun } | { readonly lay: LayRun }
@@ -70,16 +75,20 @@ export function createHelpers({ threads, spawn, onFault, ...options }: HelperOpt
   }
   const askAll = (workFor: (place: number) => HelpWork, askedOf: (place: number) => Asked) => {
     while (running.size < threads) start()
-    for (const [place, [thread, asked]] of [...running].entries()) {
+    const free = [...running].filter(([, asked]) => asked.length < MOST_ASKED)
+    for (const [place, [thread, asked]] of free.entries()) {
       asked.push(askedOf(place))
       thread.postMessage(workFor(place))
     }
     if (timer === undefined) timer = setInterval(endIdle, idleMs).unref()
     else timer.refresh()
   }
+  const isFree = () =>
+    running.size < threads || [...running.values()].some((asked) => asked.length < MOST_ASKED)
   return {
     customising: {
       minTriangles,
+      isFree,
       silenceMs: SILENCE_MS,
       offer: (customise, onLost) =>
         askAll(
@@ -89,6 +98,7 @@ export function createHelpers({ threads, spawn, onFault, ...options }: HelperOpt
     },
     laying: {
       minCells,
+      isFree,
       threads,
       silenceMs: SILENCE_MS,
       offer: (runFor, onAnswer) =>

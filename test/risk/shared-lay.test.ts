@@ -36,6 +36,7 @@ function threads(count: number, silenceMs = 10_000) {
   const offered: Offered[] = []
   const helpers: LayHelpers = {
     minCells: 1,
+    isFree: () => true,
     threads: count,
     silenceMs,
     offer(runFor, onAnswer) {
@@ -193,6 +194,7 @@ t.test('layTogether: alone for few cells, large areas, on a small map, and witho
     [GRAPH, { ...helpers, minCells: 51 }],
     [makeGraph(town(20)), helpers],
     [GRAPH, undefined],
+    [GRAPH, { ...helpers, isFree: () => false }],
   ]
   for (const [graph, others] of alone)
     t.same(runToEnd(layTogether(graph, cells, undefined, others)), buildOverlay(graph, cells))

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
@@ -139,4 +140,32 @@ t.test('helpers: a thread that ends while it lays leaves an overlay that this on
   const made = runSliced(task, { cancel: new Int32Array(1) })
   await started[0]?.terminate()
   t.same(await made, buildOverlay(map, cells))
+})
+
+t.test('helpers: a thread that is behind gets no more, however many callers come and go', async (t) => {
+  const posted: unknown[] = []
+  let answer: () => unknown = () => t.fail('nobody listens')
+  const { customising, laying } = createHelpers({
+    threads: 1,
+    spawn: () => {
+      const thread = new EventEmitter()
+      answer = () => thread.emit('message', undefined)
+      const postMessage = (work: unknown) => void posted.push(work)
+      const rest = { postMessage, unref: () => undefined, terminate: async () => 0 }
+      return Object.assign(thread, rest) as unknown as Worker
+    },
+    onFault: (error) => t.fail(String(error)),
+    minTriangles: 0,
+  })
+  const begun = Array.from({ length: 5 }, () => startShared(HIERARCHY, GRAPH.weights, 'int32', customising))
+  t.same(
+    begun.map((job) => job !== undefined),
+    [true, true, false, false, false],
+  )
+  t.equal(posted.length, 2)
+  t.equal(laying.isFree(), false)
+  answer()
+  t.equal(laying.isFree(), true)
+  t.ok(startShared(HIERARCHY, GRAPH.weights, 'int32', customising))
+  t.equal(posted.length, 3)
 })

@@ -6,6 +6,7 @@ import { layBranches } from '../../risk/shared-lay.js'
 import type { HelpWork } from '../../route-engine/helpers.js'
 import { customisePieces } from '../../routing/cch/shared-customise.js'
 import type { RoadLines, SentLines } from '../../routing/graph/road-lines.js'
+import { countReceived } from '../../routing/graph/shared-memory.js'
 import { yieldToMain } from './priority.js'
 
 /** Runs a thread that helps the search thread: each message is work, and is answered when no part of it is left. */
@@ -13,6 +14,7 @@ export function runHelpWorker(port: MessagePort, { config }: { readonly config: 
   yieldToMain('help', config)
   const linesOf = createLinesCache()
   port.on('message', (work: HelpWork) => {
+    countReceived(work)
     if ('customise' in work) {
       customisePieces(work.customise)
       port.postMessage(undefined)

@@ -1,3 +1,4 @@
+import { sharedBuffer } from '../graph/shared-memory.js'
 import type { Topology } from '../graph/topology.js'
 import { ROOT } from './tree.js'
 
@@ -286,5 +287,5 @@ function shared<A extends Int32Array | Uint32Array | Uint16Array>(
   type: { new (buffer: SharedArrayBuffer): A; readonly BYTES_PER_ELEMENT: number },
   length: number,
 ): A {
-  return new type(new SharedArrayBuffer(length * type.BYTES_PER_ELEMENT))
+  return new type(sharedBuffer(length * type.BYTES_PER_ELEMENT))
 }

@@ -1,3 +1,4 @@
+import { sharedBuffer } from '../graph/shared-memory.js'
 import type { Weights } from '../search/dijkstra.js'
 import type { Contraction, Hierarchy } from './hierarchy.js'
 import type { FullRun, Kernels, Labels, Metric, UpdateRun } from './metric.js'
@@ -12,7 +13,7 @@ const INFINITE = 2 ** 30 - 1
 /** 6.2 weighted days */
 const SAFE = 2 ** 29
 const createValues = (length: number): Values => new Int32Array(length)
-const createShared = (length: number): Values => new Int32Array(new SharedArrayBuffer(length * 4))
+const createShared = (length: number): Values => new Int32Array(sharedBuffer(length * 4))
 /** Returns the lesser of a cost and the sum of two, without a branch: no processor foresees which it is. */
 const lesser = (ms: number, oneMs: number, otherMs: number): number => {
   const overMs = (oneMs + otherMs - ms) | 0 // all are 0 … INFINITE, so their differences fit

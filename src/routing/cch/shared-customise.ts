@@ -1,4 +1,4 @@
-import { sharedCopy } from '../graph/shared-copy.js'
+import { sharedBuffer, sharedCopy } from '../graph/shared-memory.js'
 import type { Weights } from '../search/dijkstra.js'
 import { type Customisation, kernelsOf, startCustomisation } from './customise.js'
 import type { Contraction, Hierarchy } from './hierarchy.js'
@@ -23,8 +23,10 @@ export interface Helpers {
   readonly minTriangles: number
   /** time without a completed piece after which they are given up, ms */
   readonly silenceMs: number
+  /** Returns whether any thread can take work now. */
+  isFree(): boolean
   /**
-   * Has the threads take pieces of a run, until none is left. Returns at once.
+   * Has the threads that are free take pieces of a run, until none is left. Returns at once.
    *
    * @param onLost called when a thread that has begun with it ends
    */
@@ -43,7 +45,7 @@ const cuts = new WeakMap<Contraction, Pieces>()
  * The metric equals that of `startCustomisation`, bit for bit: each rank is processed the same way, after the same
  * ranks. Where a thread is lost, this one begins anew alone.
  *
- * @returns undefined for a hierarchy that is not worth it
+ * @returns undefined for a hierarchy that is not worth it, or where no thread is free
  */
 export function startShared(
   hierarchy: Hierarchy,
@@ -53,7 +55,7 @@ export function startShared(
 ): Customisation | undefined {
   const pieces = cuts.get(hierarchy) ?? cutRanks(hierarchy)
   cuts.set(hierarchy, pieces)
-  if (pieces.triangles < helpers.minTriangles) return undefined
+  if (pieces.triangles < helpers.minTriangles || !helpers.isFree()) return undefined
   const run = createRun(hierarchy, weights, kind, pieces)
   let alone: Customisation | undefined
   let isDone = false
@@ -100,7 +102,7 @@ function createRun(
     weights: sharedCopy(weights),
     metric: { kind, up: createShared(h.arcCount), down: createShared(h.arcCount) },
     cursor: sharedCopy(h.first),
-    seenBy: new Int32Array(new SharedArrayBuffer(h.nodeCount * 4)).fill(-1),
+    seenBy: new Int32Array(sharedBuffer(h.nodeCount * 4)).fill(-1),
     ranges,
     control: new Int32Array(new SharedArrayBuffer(8)),
   }

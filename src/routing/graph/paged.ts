@@ -1,3 +1,5 @@
+import { sharedBuffer } from './shared-memory.js'
+
 /** Bytes of a page: a route reads a few hundred bytes here and there, so small pages hold more of what is used. */
 export const PAGE_BYTES = 4096
 const PAGE_SHIFT = 12
@@ -188,10 +190,10 @@ export function withBits(paged: Paged, numbers: Uint32Array): Paged {
  * can share.
  */
 export function withSteps(paged: Paged, offsets: Uint32Array): Paged {
-  const size = new Uint8Array(new SharedArrayBuffer(offsets.length))
+  const size = new Uint8Array(sharedBuffer(offsets.length))
   for (let at = 0; at + 1 < offsets.length; at++)
     size[at] = Math.min(LONG_STEP, offsets[at + 1]! - offsets[at]!)
-  const whole = new Uint32Array(new SharedArrayBuffer(Math.ceil(offsets.length / STEPS) * 4))
+  const whole = new Uint32Array(sharedBuffer(Math.ceil(offsets.length / STEPS) * 4))
   for (let at = 0; at < whole.length; at++) whole[at] = offsets[at * STEPS]!
   return { ...paged, steps: { whole, size } }
 }

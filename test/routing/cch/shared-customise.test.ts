@@ -46,9 +46,12 @@ t.test('cutRanks: each rank is in one piece or above all of them, and a piece is
   t.end()
 })
 
-t.test('startShared: none where the hierarchy is not worth the start of a thread', (t) => {
-  const helpers = { minTriangles: cutRanks(HIERARCHY).triangles + 1, silenceMs: 0, offer: () => t.fail() }
+t.test('startShared: none where the hierarchy is not worth the start of a thread, or none is free', (t) => {
+  const { triangles } = cutRanks(HIERARCHY)
+  const helpers = { isFree: () => true, minTriangles: triangles + 1, silenceMs: 0, offer: () => t.fail() }
   t.equal(startShared(HIERARCHY, GRAPH.weights, 'int32', helpers), undefined)
+  const busy = { ...helpers, minTriangles: 0, isFree: () => false }
+  t.equal(startShared(HIERARCHY, GRAPH.weights, 'int32', busy), undefined)
   t.end()
 })
 
@@ -95,7 +98,8 @@ t.test('startShared: a thread that is lost, or silent, leaves a metric that this
 })
 
 function begin(graph: PlainGraph, hierarchy: Hierarchy, kind: Kind, offer: Helpers['offer'], silenceMs = 20) {
-  const job = startShared(hierarchy, graph.weights, kind, { minTriangles: 0, silenceMs, offer })
+  const helpers = { minTriangles: 0, silenceMs, isFree: () => true, offer }
+  const job = startShared(hierarchy, graph.weights, kind, helpers)
   if (job === undefined) throw new Error('it was not shared')
   return job
 }
