@@ -84,9 +84,11 @@ export function createEngine(helpers?: Helpers): Engine {
       const entry = entries.get(weights)
       if (entry === undefined || entry.ready !== undefined) return
       await prepareInTurn(async () => {
-        while (!advance(entry, SLICE_TRIANGLES, preparedFor, helpers)) {
-          await nextTurn()
+        for (;;) {
+          // a caller who has hung up while others had their turn begins nothing
           if (work !== undefined) throwIfCancelled(work)
+          if (advance(entry, SLICE_TRIANGLES, preparedFor, helpers)) return
+          await nextTurn()
         }
       })
     },

@@ -110,6 +110,24 @@ t.test('a risk table that changes while searches run: every answer is of one of 
   }
 })
 
+t.test('prepare: a caller who hangs up before its turn begins nothing', async (t) => {
+  const graph = gridGraph(60, 60, seeded(3))
+  const hierarchy = buildHierarchy(graph, rankNodes(graph, graph.sites))
+  const map = { graph: graph as unknown as Graph, hierarchy } as LoadedMap
+  let offered = 0
+  const offer = () => void offered++
+  const engine = createEngine({ minTriangles: 0, silenceMs: 1, isFree: () => true, offer })
+  const [first, second] = [graph.weights, graph.weights.slice()]
+  for (const weights of [first, second]) engine.register(map, { weights, kind: 'int32', bases: [] })
+  const cancel = new Int32Array(new SharedArrayBuffer(4))
+  const made = engine.prepare(first)
+  const stopped = engine.prepare(second, { cancel })
+  cancel[0] = 1
+  await made
+  await rejectsWith(t, stopped, 'CANCELLED')
+  t.equal(offered, 1)
+})
+
 t.test('prepare: runs in slices; a cancel flag ends it, and the next one continues', async (t) => {
   const graph = gridGraph(160, 160, seeded(2))
   const hierarchy = buildHierarchy(graph, rankNodes(graph, graph.sites))
