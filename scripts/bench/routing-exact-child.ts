@@ -181,7 +181,7 @@ function print(tally: Tally): void {
     `  ${profileCount} random profiles, ${vehicles} of a vehicle, ${conditional} under conditions of the map that hold; ${equal + none + wrong} random queries, ${timed} of them over time: ${equal} equal to the search on links, ${none} without a way in both, ${wrong} WRONG; ${badSums} paths of another cost when summed again on the input graph; ${badWeights} weights of arcs WRONG`,
   )
   console.log(
-    `  ${repairs} of the profiles could be customised from free flow: ${badRepairs} differ in any bit from a full customisation; ${widened} needed float64 after all`,
+    `  ${repairs} of the profiles could be customised from free flow: ${badRepairs} differ in any bit from a full customisation; ${widened} needed a wider kind of costs after all`,
   )
   console.log(
     `  ${shared} of the profiles were customised by threads, too: ${badShared} differ in any bit; ${sharedLegs} queries were asked again of those: ${badSharedLegs} answers DIFFERENT`,

@@ -227,13 +227,12 @@ function readCorners(wkb: Uint8Array): number {
  */
 function addRectangle(cells: CellSet, count: number, level: number): boolean {
   if (count !== 5) return false
-  const xy = corners
-  const x0 = xy[0]!
-  const y0 = xy[1]!
-  const x2 = xy[4]!
-  const y2 = xy[5]!
-  const isEastFirst = y0 === xy[3] && xy[2] === x2 && y2 === xy[7] && xy[6] === x0
-  const isNorthFirst = x0 === xy[2] && xy[3] === y2 && x2 === xy[6] && xy[7] === y0
+  const x0 = corners[0]!
+  const y0 = corners[1]!
+  const x2 = corners[4]!
+  const y2 = corners[5]!
+  const isEastFirst = y0 === corners[3] && corners[2] === x2 && y2 === corners[7] && corners[6] === x0
+  const isNorthFirst = x0 === corners[2] && corners[3] === y2 && x2 === corners[6] && corners[7] === y0
   if (!isEastFirst && !isNorthFirst) return false
   const west = toE7(Math.min(x0, x2))
   const east = toE7(Math.max(x0, x2))

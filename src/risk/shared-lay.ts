@@ -64,11 +64,11 @@ export function* layTogether(
   const run = helpers && createRun(graph, cells, helpers)
   if (helpers === undefined || run === undefined) return yield* buildOverlaySliced(graph, cells, throwIfEnded)
   const answers = new Map<number, Found | undefined>()
-  helpers.offer(
-    (place) => ({ ...run, thread: OWN + 1 + place }),
-    (place, found) => answers.set(OWN + 1 + place, found),
-  )
   try {
+    helpers.offer(
+      (place) => ({ ...run, thread: OWN + 1 + place }),
+      (place, found) => answers.set(OWN + 1 + place, found),
+    )
     const parts = [yield* findPiecesSliced(graph, cells, throwIfEnded, shareOf(run))]
     // all branches are taken: who has none by now will have none
     const others = [...new Set(run.takenBy)].filter((thread) => thread !== OWN)

@@ -77,8 +77,9 @@ export function createHelpers({ threads, spawn, onFault, ...options }: HelperOpt
     while (running.size < threads) start()
     const free = [...running].filter(([, asked]) => asked.length < MOST_ASKED)
     for (const [place, [thread, asked]] of free.entries()) {
-      asked.push(askedOf(place))
+      // a work that cannot be sent is not waited for
       thread.postMessage(workFor(place))
+      asked.push(askedOf(place))
     }
     if (timer === undefined) timer = setInterval(endIdle, idleMs).unref()
     else timer.refresh()
