@@ -3,6 +3,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { loadGraphFile } from '../../src/files/graph-file-loader.js'
 import type { CellSet } from '../../src/risk/cell-set.js'
 import { type LayHelpers, layTogether } from '../../src/risk/shared-lay.js'
@@ -36,7 +37,7 @@ export function layWithThreads(bytes: Uint8Array, laying: LayHelpers): LaidByThr
         onAnswer(place, found)
       }),
   }
-  const work = { cancel: new Int32Array(1) }
+  const work = { cancel: new Int32Array(1), nextTurn }
   return {
     tally,
     async compare(cells, expected) {

@@ -1,6 +1,7 @@
 // A gateway's search side without HTTP and without its thread: maps, loader tables with risk cells, and the methods on top.
 
 import path from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RoutingContext } from '../../src/api/routing/context.js'
 import { dijkstra } from '../../src/api/routing/dijkstra.js'
 import { matrix } from '../../src/api/routing/matrix.js'
@@ -94,10 +95,12 @@ export function openWorld(dataDir: string): World {
   const engine = createEngine(helpers?.customising)
   const profiles = createProfiles(config, { themes, engine, prefetcher })
   const calls = searchCalls({ config, maps, themes, profiles, engine })
-  const work = { cancel: new Int32Array(new SharedArrayBuffer(4)), emit: () => undefined }
+  const cancel = new Int32Array(new SharedArrayBuffer(4))
+  const work = { cancel, owner: '', nextTurn, emit: () => undefined }
   const searcher = { call: async (name: string, request: unknown) => await calls[name]!(request, work) }
   const signal = new AbortController().signal
-  const context = { signal, config, timeZoneMin: 540, searcher } as unknown as RoutingContext
+  const caller = { keyId: '' }
+  const context = { caller, signal, config, timeZoneMin: 540, searcher } as unknown as RoutingContext
   const ids = new Map<LoaderTable, number>()
   return {
     config,
@@ -135,7 +138,7 @@ export function openWorld(dataDir: string): World {
     potentialTo: (map, targets) => engine.potentialTo(map, targets),
     async warm() {
       for (const map of maps.list().map((served) => served.open())) {
-        const profile = profiles.profileAt(map, { map: map.name, themes: [], startUs: 0n })
+        const profile = profiles.profileAt(map, { map: map.name, themes: [], startUs: 0n, owner: '' })
         await engine.prepare(profile.weights)
       }
     },

@@ -62,12 +62,13 @@ export async function answerRoute(
     return text
   }
 
-  const profileNow = () => profiles.profileAt(map, request, closed)
+  const asked = { ...request, owner: work.owner }
+  const profileNow = () => profiles.profileAt(map, asked, closed)
   if (request.isTimeDependent) {
     const read = <T>(work: () => T): T => inSnapshot(themes, request, work)
     await prepareThemes(themes, map, request, work)
-    await engine.prepare(profiles.fastest(map, request).weights, work) // they guide the search
-    const open = () => ({ profile: profileNow(), timeline: profiles.timeline(map, request, closed) })
+    await engine.prepare(profiles.fastest(map, asked).weights, work) // they guide the search
+    const open = () => ({ profile: profileNow(), timeline: profiles.timeline(map, asked, closed) })
     return await answerOverTime({ read, open, answer, work })
   }
   const profile = await readPrepared(themes, map, request, work, profileNow)

@@ -123,7 +123,7 @@ async function openSearcher(
 ): Promise<Searcher> {
   const closed = await closedOverlay(map.graph, request.avoid ?? [], work)
   const profile = await readPrepared(themes, map, request, work, () =>
-    profiles.profileAt(map, request, closed),
+    profiles.profileAt(map, { ...request, owner: work.owner }, closed),
   )
   await engine.prepare(profile.weights, work)
   return {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createOwnerQueue } from '../owner-queue.js'
 import { type Customisation, metricBytes, startCustomisation, startUpdate } from '../routing/cch/customise.js'
 import type { Hierarchy } from '../routing/cch/hierarchy.js'
 import type { Kind } from '../routing/cch/metric.js'
@@ -23,11 +24,12 @@ export interface Engine {
   /** Registers weights, which must not change: searches under them run on the map's hierarchy. */
   register(map: LoadedMap, registration: Registration): void
   /**
-   * Resolves when searches under the weights are fast; other calls run meanwhile.
+   * Resolves when searches under the weights are fast; other calls run meanwhile. Those who asked have turns, whatever
+   * the number of weights that each of them waits for.
    *
    * @throws AppError CANCELLED
    */
-  prepare(weights: Weights, work?: Pick<Work, 'cancel'>): Promise<void>
+  prepare(weights: Weights, work?: Pick<Work, 'cancel' | 'owner'>): Promise<void>
   /**
    * Returns the costs to some targets under weights, by default those without risk; undefined where they are
    * not prepared.
@@ -83,7 +85,7 @@ export function createEngine(helpers?: Helpers): Engine {
     async prepare(weights, work) {
       const entry = entries.get(weights)
       if (entry === undefined || entry.ready !== undefined) return
-      await prepareInTurn(async () => {
+      await prepareInTurn(work?.owner ?? '', async () => {
         for (;;) {
           // a caller who has hung up while others had their turn begins nothing
           if (work !== undefined) throwIfCancelled(work)
@@ -111,22 +113,21 @@ export function createEngine(helpers?: Helpers): Engine {
 }
 
 /**
- * Creates a function that runs tasks one after another: each customisation needs memory in proportion to its
- * map.
+ * Creates a function that runs tasks one after another, of each owner in turns: each customisation needs memory in
+ * proportion to its map.
  */
-function createQueue(): (task: () => Promise<void>) => Promise<void> {
-  let last: Promise<void> = Promise.resolve()
-  return async (task) => {
-    const before = last
-    let end: () => void = () => undefined
-    last = new Promise((resolve) => {
-      end = resolve
-    })
+function createQueue(): (owner: string, task: () => Promise<void>) => Promise<void> {
+  const waiting = createOwnerQueue<() => void>()
+  let isBusy = false
+  return async (owner, task) => {
+    if (isBusy) await new Promise<void>((begin) => waiting.push(owner, begin))
+    isBusy = true
     try {
-      await before
       await task()
     } finally {
-      end()
+      const next = waiting.take()
+      isBusy = next !== undefined // nobody comes between
+      next?.()
     }
   }
 }

@@ -6,7 +6,7 @@ import type { ThemeOverlay, Themes } from './themes.js'
 /** Idle time before work ahead begins, ms: calls that wait are answered first. */
 const QUIET_MS = 50
 /** Work ahead has no caller who may hang up. */
-export const NEVER_ENDED: Pick<Work, 'cancel'> = { cancel: new Int32Array(1) }
+export const NEVER_ENDED: Pick<Work, 'cancel' | 'owner'> = { cancel: new Int32Array(1), owner: '' }
 /** Most keys of work that is not repeated; when there are more, all are forgotten. */
 const MAX_KEYS = 1000
 /** Most works that wait: a worker that is never idle does none of them, and the oldest are out of date first. */

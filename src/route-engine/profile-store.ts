@@ -4,7 +4,7 @@ import { freeWeights, type Profile } from '../routing/search/profile.js'
 import { createByteCache } from './byte-cache.js'
 import type { Engine } from './engine.js'
 import type { LoadedMap } from './maps.js'
-import type { ProfileRequest } from './requests.js'
+import type { Owned } from './requests.js'
 
 /**
  * Most combinations of themes and sensitivities whose last profile is known, far more than the cache of
@@ -18,8 +18,8 @@ const MAX_SIMILAR = 1000
  */
 interface ProfileStore {
   get(key: string): Profile | undefined
-  /** Adds a profile under a key. @returns the profile */
-  keep(map: LoadedMap, request: ProfileRequest, key: string, profile: Profile): Profile
+  /** Adds a profile under a key, in the share of who asked for it. @returns the profile */
+  keep(map: LoadedMap, request: Owned, key: string, profile: Profile): Profile
   /** Registers the weights of a profile that is not kept. @param similar weights that differ little */
   register(map: LoadedMap, profile: Profile, similar: readonly Weights[]): void
   /** Forgets every profile whose key begins with a prefix. */
@@ -73,10 +73,10 @@ export function createProfileStore(maxBytes: number, engine: Pick<Engine, 'regis
       const similarKey = `${map.generation}|${JSON.stringify([request.themes, request.vehicle ?? null])}`
       const similar = cache.get(lastKeyOf.get(similarKey) ?? '')
       const ownBytes = key.length + bytesOf(map, profile)
-      cache.set(key, profile, ownBytes)
+      cache.set(key, profile, ownBytes, request.owner)
       lastKeyOf.set(similarKey, key, 1)
       register(map, profile, similar === undefined ? [] : [similar.weights], (bytes) => {
-        if (cache.get(key) === profile) cache.set(key, profile, ownBytes + bytes)
+        if (cache.get(key) === profile) cache.set(key, profile, ownBytes + bytes, request.owner)
       })
       return profile
     },

@@ -16,7 +16,7 @@ import type { MapState } from './map-states.js'
 import type { LoadedMap, Maps } from './maps.js'
 import { NEVER_ENDED, type Prefetcher } from './prefetch.js'
 import { createProfileStore } from './profile-store.js'
-import type { ProfileRequest, RouteRequest } from './requests.js'
+import type { Owned, ProfileRequest, RouteRequest } from './requests.js'
 import { runSliced } from './run-sliced.js'
 import { inSnapshot, prepareThemes, type Themes, withRowsOf } from './themes.js'
 import { createTimeline, type WatchedTimeline } from './timeline.js'
@@ -28,11 +28,11 @@ const CLOSED_LEVEL = 10
 /** Profiles of maps under risk, cached with their metrics up to `routing.profileCacheBytes`. */
 export interface Profiles {
   /** @throws AppError UNKNOWN_THEME */
-  profileAt(map: LoadedMap, request: ProfileRequest, closed?: Overlay): Profile
+  profileAt(map: LoadedMap, request: Owned, closed?: Overlay): Profile
   /** Returns the profiles from the departure of a request on. @throws AppError UNKNOWN_THEME */
-  timeline(map: LoadedMap, request: RouteRequest, closed?: Overlay): WatchedTimeline
+  timeline(map: LoadedMap, request: Owned<RouteRequest>, closed?: Overlay): WatchedTimeline
   /** Returns the profile without risk on which no road costs a vehicle more than at any time. */
-  fastest(map: LoadedMap, request: ProfileRequest): Profile
+  fastest(map: LoadedMap, request: Owned): Profile
   /**
    * Prepares maps that come into memory for searches without risk, when the worker is idle, and forgets all
    * profiles of those that leave it.
@@ -62,7 +62,7 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
 
   const datedProfile = (
     map: LoadedMap,
-    request: ProfileRequest,
+    request: Owned,
     instantUs: bigint | undefined,
     closed?: Overlay,
   ): DatedProfile => {
@@ -71,7 +71,7 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
     const risks = request.themes.map(([name, sensitivity]) => {
       // requests with themes give their time
       const atUs = instantUs ?? 0n
-      const used = themes.overlayOf(themes.find(name), map, atUs)
+      const used = themes.overlayOf(themes.find(name), map, atUs, request.owner)
       prefetcher.noteUse(name, map, used, atUs)
       return { overlay: used.overlay, used, sensitivity }
     })
@@ -93,20 +93,25 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
     return { profile: store.keep(map, request, key, profile), untilUs }
   }
 
-  const fastest = (map: LoadedMap, request: ProfileRequest): Profile => {
+  const fastest = (map: LoadedMap, request: Owned): Profile => {
     const { key: stateKey, graph } = map.states.fastest(request.vehicle)
     const key = `${map.generation}|fastest|${stateKey}`
     return store.get(key) ?? store.keep(map, { ...request, themes: [] }, key, createProfile(graph))
   }
 
   /** Prepares the profile of the next slot when the worker is idle and the slot begins soon. */
-  const prepareNext = (map: LoadedMap, request: ProfileRequest, untilUs: bigint): void => {
+  const prepareNext = (map: LoadedMap, request: Owned, untilUs: bigint): void => {
     if (request.startUs === undefined || untilUs - request.startUs > BigInt(riskSlotS) * US_PER_S) return
     prefetcher.whenIdle(
       `${map.generation}|${JSON.stringify(request.themes)}|${vehicleKey(request)}|${untilUs}`,
       async () => {
         const { weights } = await withRowsOf(themes, request, async () => {
-          await prepareThemes(themes, map, { ...request, startUs: untilUs }, NEVER_ENDED)
+          await prepareThemes(
+            themes,
+            map,
+            { ...request, startUs: untilUs },
+            { ...NEVER_ENDED, owner: request.owner },
+          )
           return inSnapshot(themes, request, () => datedProfile(map, request, untilUs)).profile
         })
         await engine.prepare(weights)
@@ -198,7 +203,7 @@ function vehicleKey({ vehicle }: ProfileRequest): string {
 export async function closedOverlay(
   graph: Graph,
   areas: readonly Geometry[],
-  work: Pick<Work, 'cancel'>,
+  work: Pick<Work, 'cancel' | 'nextTurn'>,
 ): Promise<Overlay | undefined> {
   if (areas.length === 0) return undefined
   const cells = createCellSet()

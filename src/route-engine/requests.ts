@@ -19,6 +19,9 @@ export interface ProfileRequest {
   readonly startUs: bigint | undefined
 }
 
+/** A request with who asked, the id of a key: what is kept for it takes its owner's share of the caches. */
+export type Owned<R extends ProfileRequest = ProfileRequest> = R & { readonly owner: string }
+
 /** Request for a route, from `routing.dijkstra`. */
 export interface RouteRequest extends ProfileRequest {
   readonly startUs: bigint

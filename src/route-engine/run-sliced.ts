@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SlicedTask } from '../routing/search/sliced-task.js'
 import { throwIfCancelled, type Work } from '../worker/host.js'
 
@@ -6,19 +5,19 @@ import { throwIfCancelled, type Work } from '../worker/host.js'
 const TURN_MS = 5
 
 /**
- * Runs a task slice by slice and lets the event loop turn in between, so that other calls are answered.
+ * Runs a task slice by slice and waits for its turn in between, so that other calls are answered.
  *
  * @returns result of the task; its errors are passed on
  * @throws AppError CANCELLED
  */
-export async function runSliced<T>(task: SlicedTask<T>, work: Pick<Work, 'cancel'>): Promise<T> {
+export async function runSliced<T>(task: SlicedTask<T>, work: Pick<Work, 'cancel' | 'nextTurn'>): Promise<T> {
   let startedMs = performance.now()
   try {
     for (;;) {
       const slice = task.next()
       if (slice.done === true) return slice.value
       if (slice.value !== 'turn' && performance.now() - startedMs < TURN_MS) continue
-      await nextTurn()
+      await work.nextTurn()
       throwIfCancelled(work)
       startedMs = performance.now()
     }

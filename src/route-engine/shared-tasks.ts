@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SlicedTask } from '../routing/search/sliced-task.js'
 import { throwIfCancelled, type Work } from '../worker/host.js'
 import { runSliced } from './run-sliced.js'
@@ -10,7 +11,8 @@ export interface SharedTask {
 }
 
 /**
- * Runs the task that a caller needs, or waits for that of another caller with the same key.
+ * Runs the task that a caller needs, or waits for that of another caller with the same key. Such a task has turns of its
+ * own, so that nobody waits for the other work of who happened to begin it.
  *
  * @param begin returns undefined when nothing is to be made; called again when the other caller's task failed
  * @throws AppError CANCELLED, and what the caller's own task throws
@@ -29,7 +31,7 @@ export function createSharedTasks(): RunShared {
       if (due === undefined) return
       const { key, task } = due
       if (task !== undefined) {
-        const mine = runSliced(task, work).finally(() => running.delete(key))
+        const mine = runSliced(task, { cancel: work.cancel, nextTurn }).finally(() => running.delete(key))
         running.set(key, mine)
         await mine
         return

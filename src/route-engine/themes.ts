@@ -51,7 +51,8 @@ export interface Themes {
   expectInstants(instantsUs: readonly bigint[]): void
   /** @throws AppError UNKNOWN_THEME */
   find(theme: string): Theme
-  overlayOf(theme: Theme, map: LoadedMap, instantUs: bigint): ThemeOverlay
+  /** @param owner who asked, and whose share of the cache the overlay takes */
+  overlayOf(theme: Theme, map: LoadedMap, instantUs: bigint, owner: string): ThemeOverlay
   /** Returns true when `overlayOf` would find the overlay in the cache. @throws AppError UNKNOWN_THEME */
   isReady(name: string, map: LoadedMap, instantUs: bigint): boolean
   /**
@@ -60,7 +61,12 @@ export interface Themes {
    *
    * @throws AppError UNKNOWN_THEME, CANCELLED
    */
-  prepare(name: string, map: LoadedMap, instantUs: bigint, work: Pick<Work, 'cancel'>): Promise<void>
+  prepare(
+    name: string,
+    map: LoadedMap,
+    instantUs: bigint,
+    work: Pick<Work, 'cancel' | 'owner'>,
+  ): Promise<void>
   /** Returns the cells of a theme that are valid at some time of a span, with their times. */
   timedCellsOf(theme: Theme, span: Span): TimedCells
   /** Forgets every overlay on a map. @param generation of the map */
@@ -106,27 +112,27 @@ export function openThemes(
   }
 
   const reads = createSnapshots(reader, config.riskmap, changesNow)
-  const keep = (overlay: Overlay, { key, slot }: OverlayPlace): ThemeOverlay => {
+  const keep = (overlay: Overlay, { key, slot }: OverlayPlace, owner: string): ThemeOverlay => {
     const made = { overlay, key, slot }
-    overlays.set(key, made, overlayBytes(overlay))
+    overlays.set(key, made, overlayBytes(overlay), owner)
     return made
   }
   const runShared = createSharedTasks()
 
   return {
     ...reads,
-    overlayOf(theme, map, instantUs) {
+    overlayOf(theme, map, instantUs, owner) {
       const place = placeOf(theme, map, instantUs)
       const known = overlays.get(place.key)
       if (known !== undefined) return known
-      return keep(layer.lay(layerKey(theme, map), map.graph, cellsOf(theme, instantUs)), place)
+      return keep(layer.lay(layerKey(theme, map), map.graph, cellsOf(theme, instantUs)), place, owner)
     },
     isReady: (name, map, instantUs) =>
       overlays.get(placeOf(reads.find(name), map, instantUs).key) !== undefined,
     prepare(name, map, instantUs, work) {
       function* make(theme: Theme, place: OverlayPlace, cells: CellSet): SlicedTask<void> {
         const isEnded = () => throwIfCancelled(work)
-        keep(yield* layer.laySliced(layerKey(theme, map), map.graph, cells, isEnded), place)
+        keep(yield* layer.laySliced(layerKey(theme, map), map.graph, cells, isEnded), place, work.owner)
       }
       const begin = (isRunning: (key: string) => boolean) =>
         reads.inSnapshot(() => {
@@ -221,7 +227,7 @@ export async function prepareThemes(
   { prepare }: Pick<Themes, 'prepare'>,
   map: LoadedMap,
   { themes, startUs = 0n }: Pick<ProfileRequest, 'themes' | 'startUs'>,
-  work: Pick<Work, 'cancel'>,
+  work: Pick<Work, 'cancel' | 'owner'>,
 ): Promise<void> {
   for (const [name] of themes) await prepare(name, map, startUs, work)
 }
@@ -236,7 +242,7 @@ export async function readPrepared<T>(
   themes: Pick<Themes, 'inSnapshot' | 'isReady' | 'prepare'>,
   map: LoadedMap,
   request: Pick<ProfileRequest, 'themes' | 'startUs'>,
-  work: Pick<Work, 'cancel'>,
+  work: Pick<Work, 'cancel' | 'owner'>,
   read: () => T,
 ): Promise<T> {
   const { startUs = 0n } = request

@@ -34,7 +34,7 @@ const EMPTY: MadeTile = { bytes: undefined, tag: 'empty' }
 export function createTileMaker(
   maps: Maps,
   cacheBytes: number,
-): (request: TileRequest, work: Pick<Work, 'cancel'>) => Promise<MadeTile> {
+): (request: TileRequest, work: Pick<Work, 'cancel' | 'nextTurn'>) => Promise<MadeTile> {
   const cache = createByteCache<MadeTile>(cacheBytes)
   return async ({ map: name, z, x, y }, work) => {
     const map = chooseMap(maps.list(), name, []).open()

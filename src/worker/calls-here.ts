@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallOptions, WorkerClient } from './client.js'
 import type { WorkHandler } from './host.js'
 import { CANCEL_ASKED } from './protocol.js'
@@ -5,11 +6,15 @@ import { CANCEL_ASKED } from './protocol.js'
 /** Runs the work of a thread in this one: for work that waits for a database most of the time, and yields. */
 export function callsHere(handlers: Readonly<Record<string, WorkHandler>>): Pick<WorkerClient, 'call'> {
   return {
-    async call<R>(name: string, payload: unknown, { signal, onEvent }: CallOptions = {}): Promise<R> {
+    async call<R>(
+      name: string,
+      payload: unknown,
+      { signal, onEvent, owner = '' }: CallOptions = {},
+    ): Promise<R> {
       const handler = handlerOf(handlers, name)
-      await new Promise((resolve) => setImmediate(resolve)) // others have their turn between two steps
+      await nextTurn() // others have their turn between two steps
       const emit = (event: unknown) => onEvent?.(event)
-      return (await handler(payload, { cancel: flagOf(signal), emit })) as R
+      return (await handler(payload, { cancel: flagOf(signal), owner, nextTurn, emit })) as R
     },
   }
 }

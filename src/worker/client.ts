@@ -6,6 +6,8 @@ import { fromWire } from './wire-error.js'
 
 /** Limits and extras of one call. */
 export interface CallOptions {
+  /** who asked, the id of a key: owners have turns in the thread; the gateway itself when absent */
+  owner?: string
   /** cancels the call: it is rejected with CANCELLED at once, and the worker's cancel flag is set */
   signal?: AbortSignal
   /** rejects the call with TIME_LIMIT after this time, and sets the cancel flag */
@@ -168,7 +170,7 @@ function start<R>(
         : setTimeout(() => abandon(new AppError('TIME_LIMIT', { limitMs: limit })), limit)
     options.signal?.addEventListener('abort', onAbort, { once: true })
     const call: Pending = {
-      message: { kind: 'call', id, name, payload, cancel },
+      message: { kind: 'call', id, name, payload, owner: options.owner ?? '', cancel },
       transfer: options.transfer ?? [],
       thread: client.running(),
       isAbandoned: false,

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '../errors.js'
 import { CANCEL_ASKED, type FromWorker, type ToWorker } from './protocol.js'
+import { createTurns } from './turns.js'
 import { toWire } from './wire-error.js'
 
 /** Context of a call in a worker thread. */
@@ -10,6 +11,10 @@ export interface Work {
    * intervals
    */
   readonly cancel: Int32Array
+  /** who asked, the id of a key; empty = the gateway itself */
+  readonly owner: string
+  /** Waits until the work may go on: work in slices calls it between them, so that others have their turn. */
+  nextTurn(): Promise<void>
   /** Sends an event to the caller before the result, for instance progress. */
   emit(event: unknown): void
 }
@@ -19,7 +24,10 @@ export type WorkHandler = (payload: any, work: Work) => unknown
 
 /** Settings of a worker thread. */
 interface WorkOptions {
-  /** a handler may begin while another one awaits something; default false: handlers run one after another */
+  /**
+   * a handler may begin while another one awaits something, when it is its owner's turn; default false: handlers run one
+   * after another
+   */
   readonly isOverlapping?: boolean
 }
 
@@ -32,11 +40,17 @@ export function serveWork(
   handlers: Record<string, WorkHandler>,
   { isOverlapping = false }: WorkOptions = {},
 ): void {
+  const turns = createTurns()
+  const inTurn = async (message: Extract<ToWorker, { kind: 'call' }>) => {
+    const nextTurn = turns.enter(message.owner)
+    if (isOverlapping) await nextTurn()
+    await answer(port, handlers, message, nextTurn)
+  }
   let last: Promise<void> = Promise.resolve()
   port.on('message', (message: ToWorker) => {
     if (message.kind === 'ping') post(port, { kind: 'pong', id: message.id })
-    else if (isOverlapping) void answer(port, handlers, message)
-    else last = last.then(() => answer(port, handlers, message))
+    else if (isOverlapping) void inTurn(message)
+    else last = last.then(() => inTurn(message))
   })
   post(port, { kind: 'ready' })
 }
@@ -59,8 +73,9 @@ async function answer(
   port: MessagePort,
   handlers: Record<string, WorkHandler>,
   message: Extract<ToWorker, { kind: 'call' }>,
+  nextTurn: Work['nextTurn'],
 ): Promise<void> {
-  const { id, name, payload, cancel } = message
+  const { id, name, payload, owner, cancel } = message
   try {
     const handler = handlers[name]
     if (handler === undefined) throw new Error(`the worker has no handler ${name}`)
@@ -68,6 +83,8 @@ async function answer(
     const startedAtMs = performance.now()
     const result = await handler(payload, {
       cancel,
+      owner,
+      nextTurn,
       emit: (event) => post(port, { kind: 'event', id, event }),
     })
     const isMoved = result instanceof Uint8Array && movedResults.has(result)

@@ -5,7 +5,7 @@ import type { WireError } from './wire-error.js'
  * `ping` is answered before the calls that wait, which shows that the thread's event loop turns.
  */
 export type ToWorker =
-  | { kind: 'call'; id: number; name: string; payload: unknown; cancel: Int32Array }
+  | { kind: 'call'; id: number; name: string; payload: unknown; owner: string; cancel: Int32Array }
   | { kind: 'ping'; id: number }
 
 /** Messages from a worker thread. `ms` is the time from the start of a handler to its result. */

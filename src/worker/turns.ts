@@ -14,8 +14,9 @@ interface Owner {
 
 /**
  * Creates turns that are shared between owners, whatever the number of jobs that each of them has: the next
- * turn is the owner's that has used the least time. An owner without jobs saves up no time. The event loop
- * turns between two jobs, so that messages arrive. Cost of a turn: the number of owners.
+ * turn is the owner's that has used the least time. An owner without jobs saves up no time. A job that finds the
+ * thread idle begins at once; otherwise the event loop turns between two jobs, so that messages arrive. Cost of a
+ * turn: the number of owners.
  *
  * @param nowMs clock
  * @see P. Goyal, H. M. Vin, H. Cheng, "Start-time fair queueing: a scheduling algorithm for integrated
@@ -26,12 +27,9 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
   /** time that the owner served last had used: who comes now begins there */
   let servedMs = 0
   let running: { readonly owner: Owner; readonly sinceMs: number } | undefined
+  /** a turn is under way, or jobs wait */
   let isScheduled = false
 
-  const schedule = () => {
-    if (!isScheduled) setImmediate(grant)
-    isScheduled = true
-  }
   const grant = () => {
     isScheduled = false
     if (running !== undefined) running.owner.usedMs += nowMs() - running.sinceMs
@@ -41,7 +39,8 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
     servedMs = next.usedMs
     running = { owner: next, sinceMs: nowMs() }
     next.waiting.shift()?.()
-    schedule() // notes when the turn is over
+    setImmediate(grant) // notes when the turn is over
+    isScheduled = true
   }
   return {
     enter: (name) => () =>
@@ -50,7 +49,7 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
         owners.set(name, owner)
         if (owner.waiting.length === 0) owner.usedMs = Math.max(owner.usedMs, servedMs)
         owner.waiting.push(resolve)
-        schedule()
+        if (!isScheduled) grant()
       }),
   }
 }

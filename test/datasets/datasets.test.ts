@@ -8,6 +8,7 @@ import { createBulkDatasetRows } from '../../src/storage/sqlite/datasets/store.j
 import type { WorkHandler } from '../../src/worker/host.js'
 import { allRecords, columns, definition, openDatasets } from '../support/datasets.js'
 import { rejectsWith } from '../support/rejects-with.js'
+import { workOf } from '../support/work.js'
 
 /** The handlers of the job thread, called on this one. */
 function bulkWorkOver(data: () => DataDb, called: string[]): BulkWork {
@@ -23,7 +24,7 @@ function bulkWorkOver(data: () => DataDb, called: string[]): BulkWork {
       const { json, citationId } = payload as { json?: string; citationId?: number }
       const given = json === undefined ? citationId : (JSON.parse(json) as unknown)
       called.push(`${name} ${Array.isArray(given) ? given.length : JSON.stringify(given)}`)
-      return (await handler(payload, { cancel: new Int32Array(1), emit: () => undefined })) as T
+      return (await handler(payload, workOf())) as T
     },
   })
 }

@@ -11,6 +11,7 @@ import { gridGraph, seeded } from '../support/random-graph.js'
 import { rejectsWith } from '../support/rejects-with.js'
 import { openSearch } from '../support/search.js'
 import { at, unevenTown } from '../support/town.js'
+import { workOf } from '../support/work.js'
 
 const LEVEL_5 = [0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10]
 const NEVER = [0, 0, 0, 0, 0, 9999, 9999, 9999, 9999, 9999, 9999]
@@ -110,6 +111,22 @@ t.test('a risk table that changes while searches run: every answer is of one of 
   }
 })
 
+t.test('prepare: owners have turns, whatever the number of weights that each waits for', async (t) => {
+  const graph = gridGraph(60, 60, seeded(5))
+  const hierarchy = buildHierarchy(graph, rankNodes(graph, graph.sites))
+  const map = { graph: graph as unknown as Graph, hierarchy } as LoadedMap
+  const engine = createEngine()
+  const made: string[] = []
+  const prepare = async (owner: string) => {
+    const weights = graph.weights.slice()
+    engine.register(map, { weights, kind: 'int32', bases: [] })
+    await engine.prepare(weights, workOf({ owner }))
+    made.push(owner)
+  }
+  await Promise.all(['many', 'many', 'many', 'many', 'many', 'one'].map(prepare))
+  t.equal(made.join(' '), 'many many one many many many')
+})
+
 t.test('prepare: a caller who hangs up before its turn begins nothing', async (t) => {
   const graph = gridGraph(60, 60, seeded(3))
   const hierarchy = buildHierarchy(graph, rankNodes(graph, graph.sites))
@@ -121,7 +138,7 @@ t.test('prepare: a caller who hangs up before its turn begins nothing', async (t
   for (const weights of [first, second]) engine.register(map, { weights, kind: 'int32', bases: [] })
   const cancel = new Int32Array(new SharedArrayBuffer(4))
   const made = engine.prepare(first)
-  const stopped = engine.prepare(second, { cancel })
+  const stopped = engine.prepare(second, workOf({ cancel }))
   cancel[0] = 1
   await made
   await rejectsWith(t, stopped, 'CANCELLED')
@@ -143,7 +160,7 @@ t.test('prepare: runs in slices; a cancel flag ends it, and the next one continu
     },
   })
   const cancel = new Int32Array(new SharedArrayBuffer(4))
-  const stopped = engine.prepare(graph.weights, { cancel })
+  const stopped = engine.prepare(graph.weights, workOf({ cancel }))
   const waiting = engine.prepare(graph.weights)
   cancel[0] = 1
   await rejectsWith(t, stopped, 'CANCELLED')

@@ -14,6 +14,7 @@ import { rankNodes } from '../../src/routing/cch/order.js'
 import { startShared } from '../../src/routing/cch/shared-customise.js'
 import { largeTownFile, townCells } from '../support/large-town.js'
 import { gridGraph, seeded } from '../support/random-graph.js'
+import { workOf } from '../support/work.js'
 import { workerEntry } from '../support/worker-entry.js'
 
 const GRAPH = gridGraph(120, 90, seeded(6))
@@ -112,7 +113,7 @@ t.test(
   async (t) => {
     const { helpers, started, ended, faults } = realThreads(2)
     const laying = counted(helpers.laying)
-    const work = { cancel: new Int32Array(1) }
+    const work = workOf()
     const maps = [largeTownFile(), largeTownFile()].map((file) => loadGraphFile(file, undefined, 64 * 1024))
     // on a busy machine a thread may start after the work is done
     for (let round = 0; round < 4 || !laying.found.some((count) => count > 0); round++) {
@@ -137,7 +138,7 @@ t.test('helpers: a thread that ends while it lays leaves an overlay that this on
   const cells = townCells(3000)
   const task = layTogether(map, cells, undefined, helpers.laying)
   task.next()
-  const made = runSliced(task, { cancel: new Int32Array(1) })
+  const made = runSliced(task, workOf())
   await started[0]?.terminate()
   t.same(await made, buildOverlay(map, cells))
 })

@@ -10,13 +10,14 @@ import { rejectsWith } from '../support/rejects-with.js'
 import { ALL_LINKS } from '../support/routes.js'
 import { openSearch } from '../support/search.js'
 import { at, town } from '../support/town.js'
+import { workOf } from '../support/work.js'
 
 const SENSITIVITY = [0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10]
 
 t.test('runSliced: other work runs between slices, and a cancelled task ends there', async (t) => {
   const cancel = new Int32Array(new SharedArrayBuffer(4))
   const order: string[] = []
-  const running = runSliced(sleepless(3, order), { cancel })
+  const running = runSliced(sleepless(3, order), workOf({ cancel }))
   for (let i = 0; i < 3; i++) {
     order.push('other')
     await nextTurn()
@@ -25,7 +26,7 @@ t.test('runSliced: other work runs between slices, and a cancelled task ends the
   t.same(order.slice(0, 5), ['slice', 'other', 'slice', 'other', 'slice'])
 
   const ended: string[] = []
-  const stopped = runSliced(sleepless(3, ended), { cancel })
+  const stopped = runSliced(sleepless(3, ended), workOf({ cancel }))
   Atomics.store(cancel, 0, 1)
   await rejectsWith(t, stopped, 'CANCELLED')
   t.same(ended, ['slice'])
@@ -41,7 +42,7 @@ t.test('runSliced: a cancelled task ends what it has begun', async (t) => {
     }
   }
   const cancel = new Int32Array(new SharedArrayBuffer(4))
-  const running = runSliced(begun(), { cancel })
+  const running = runSliced(begun(), workOf({ cancel }))
   Atomics.store(cancel, 0, 1)
   await rejectsWith(t, running, 'CANCELLED')
   t.same(ended, ['ended'])
@@ -60,7 +61,7 @@ t.test(
       for (let waits = 0; waits < 5; waits++) yield 'turn'
       return turns
     }
-    t.ok((await runSliced(waiting(), { cancel: new Int32Array(1) })) >= 4)
+    t.ok((await runSliced(waiting(), workOf())) >= 4)
     clearImmediate(counting)
   },
 )
@@ -72,7 +73,7 @@ t.test('runSliced: short slices run without a pause', async (t) => {
     yield
     return others
   }
-  const running = runSliced(quick(), { cancel: new Int32Array(1) })
+  const running = runSliced(quick(), workOf())
   others++
   t.equal(await running, 0)
 })
@@ -95,7 +96,7 @@ t.test('answerRoute: a time-dependent search is repeated when a table changes me
   }
   const map = parts.maps.list()[0]?.open()
   if (map === undefined) return
-  const early = parts.profiles.timeline(map, request)
+  const early = parts.profiles.timeline(map, { ...request, owner: 'one' })
   early.profileOf(0)
   t.notOk(early.isMixed())
   await putCells(flood, [cell(30, 50)])
@@ -111,9 +112,8 @@ t.test('answerRoute: a time-dependent search is repeated when a table changes me
       return { ...parts.profiles.timeline(...asked), isMixed: () => true }
     },
   }
-  const cancel = new Int32Array(new SharedArrayBuffer(4))
   const { route } = searchCalls({ ...parts, profiles })
-  const text = await route?.(request, { cancel, emit: () => undefined })
+  const text = await route?.(request, workOf())
   t.equal(opened, 4)
   const params = {
     themes: { flood: SENSITIVITY },

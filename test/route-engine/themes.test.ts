@@ -8,6 +8,7 @@ import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import { rejectsWith } from '../support/rejects-with.js'
 import { openSearch } from '../support/search.js'
 import { at, town } from '../support/town.js'
+import { workOf } from '../support/work.js'
 
 const BOX: [number, number, number, number] = [10.0025, 49.9995, 10.0035, 50.0005]
 /** A rectangle as the test of searches stores it. */
@@ -38,7 +39,7 @@ t.test('overlayOf: one overlay for each slot; a new version of the table drops t
   ])
   const { themes } = parts
   const overlayAt = (time: string) =>
-    themes.inSnapshot(() => themes.overlayOf(themes.find('flood'), map!, us(`2026-01-01 ${time}`)))
+    themes.inSnapshot(() => themes.overlayOf(themes.find('flood'), map!, us(`2026-01-01 ${time}`), ''))
   const first = overlayAt('12:00:00')
   t.equal(overlayAt('12:29:59'), first)
   t.same(first.slot, { fromUs: us('2026-01-01 12:00:00'), untilUs: us('2026-01-01 12:30:00') })
@@ -58,20 +59,19 @@ t.test('prepare: makes the overlay that overlayOf returns, once for all that ask
   const map = parts.maps.list()[0]?.open()
   const { themes } = parts
   const noon = us('2026-01-01 12:00:00')
-  const work = () => ({ cancel: new Int32Array(new SharedArrayBuffer(4)) })
   const cells = createCellSet()
   for (const risk of [5, 6]) {
     // the second time from the overlay of the former version
     await putCells(flood, [{ box: BOX, risk }])
     addCell(cells, boxOf(BOX), risk)
-    await Promise.all([1, 2, 3].map(() => themes.prepare('flood', map!, noon, work())))
+    await Promise.all([1, 2, 3].map(() => themes.prepare('flood', map!, noon, workOf())))
     t.match(call('status', null), { overlayCount: 1 })
-    const { overlay } = themes.inSnapshot(() => themes.overlayOf(themes.find('flood'), map!, noon))
+    const { overlay } = themes.inSnapshot(() => themes.overlayOf(themes.find('flood'), map!, noon, ''))
     t.match(call('status', null), { overlayCount: 1 }, 'it was there')
     t.ok(overlay.segments.length > 0)
     t.same(overlay, buildOverlay(map!.graph, cells))
   }
-  await rejectsWith(t, themes.prepare('snow', map!, noon, work()), 'UNKNOWN_THEME')
+  await rejectsWith(t, themes.prepare('snow', map!, noon, workOf()), 'UNKNOWN_THEME')
 })
 
 t.test('overlayOf: kept while they fit routing.overlayCacheBytes', async (t) => {
@@ -131,7 +131,7 @@ t.test('profiles: equal themes, sensitivities and slots share one profile', asyn
   await putCells(addTheme('wind'), [{ box: BOX, risk: 2 }])
   const map = parts.maps.list()[0]?.open()
   const profileAt = (time: string, themes: [string, number[]][]) =>
-    parts.profiles.profileAt(map!, { map: undefined, themes, startUs: us(`2026-01-01 ${time}`) })
+    parts.profiles.profileAt(map!, { map: undefined, themes, startUs: us(`2026-01-01 ${time}`), owner: '' })
   const both: [string, number[]][] = [
     ['flood', LEVEL_5],
     ['wind', LEVEL_5],

@@ -3,7 +3,7 @@ import { applyDelta } from '../../src/models/delta/apply-delta.js'
 import { sourceOfBytes } from '../../src/models/delta/byte-source.js'
 import { type DeltaWork, deltaJobs, deltaWorkBy } from '../../src/models/delta/jobs.js'
 import { type DigestedSource, makeDelta } from '../../src/models/delta/make-delta.js'
-import type { Work } from '../../src/worker/host.js'
+import { workOf } from './work.js'
 
 /** The job thread in this one. @param onCall sees each call before it is answered */
 export function inlineDeltaWork(
@@ -14,8 +14,7 @@ export function inlineDeltaWork(
     async call<R>(name: string, payload: unknown): Promise<R> {
       const cancel = new Int32Array(1)
       onCall(name, cancel)
-      const work: Work = { cancel, emit: () => undefined }
-      return (await handlers[name]?.(structuredClone(payload), work)) as R
+      return (await handlers[name]?.(structuredClone(payload), workOf({ cancel }))) as R
     },
   })
 }

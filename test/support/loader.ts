@@ -19,6 +19,7 @@ import type { CallOptions, WorkerClient } from '../../src/worker/client.js'
 import { adminCaller } from './caller.js'
 import { readResult } from './read-stream.js'
 import { NOW_US, TIME_ZONE_MIN } from './tables.js'
+import { workOf } from './work.js'
 
 /**
  * The data loader over a directory of the test's; bulk jobs run in this thread, on a connection of their own.
@@ -137,7 +138,7 @@ function inThisThread(handlers: ReturnType<typeof loaderJobs>, names: string[]):
       options.signal?.addEventListener('abort', () => Atomics.store(cancel, 0, 1))
       if (options.signal?.aborted === true) Atomics.store(cancel, 0, 1)
       const emit = (event: unknown) => options.onEvent?.(structuredClone(event))
-      return structuredClone(await handler(structuredClone(payload), { cancel, emit })) as R
+      return structuredClone(await handler(structuredClone(payload), workOf({ cancel, emit }))) as R
     },
   }
 }

@@ -17,9 +17,11 @@ import type { Method } from '../../src/rpc/define-method.js'
 import type { RawJson } from '../../src/rpc/result.js'
 import { openDataReader } from '../../src/storage/sqlite/connection/data-db.js'
 import type { LoaderTable } from '../../src/storage/tables.js'
+import { adminCaller } from './caller.js'
 import { makeGraph, type Network } from './make-graph.js'
 import { rawText } from './read-stream.js'
 import { openTables, type Tables } from './tables.js'
+import { workOf } from './work.js'
 
 type TestLike = { testdir(): string; teardown(work: () => unknown): unknown }
 
@@ -99,11 +101,17 @@ export function openSearch(
     name: string,
     request: unknown,
     cancel: Int32Array = new Int32Array(new SharedArrayBuffer(4)),
-  ) => calls[name]?.(structuredClone(request), { cancel, emit: () => undefined })
+  ) => calls[name]?.(structuredClone(request), workOf({ cancel }))
   const askText = async (method: Method<RoutingContext>, params: unknown) => {
     const signal = new AbortController().signal
     const searcher = { call: async (name: string, request: unknown) => answer(name, request) }
-    const context = { signal, config, timeZoneMin: 540, searcher } as unknown as RoutingContext
+    const context = {
+      caller: adminCaller,
+      signal,
+      config,
+      timeZoneMin: 540,
+      searcher,
+    } as unknown as RoutingContext
     return rawText((await method.call(params, context)) as RawJson)
   }
   return {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { badRecord } from '../../src/storage/records/read-records.js'
 import { loaderJobs } from '../../src/tables/jobs.js'
 import { rejectsWith } from '../support/rejects-with.js'
+import { workOf } from '../support/work.js'
 
 const TABLE = { dataName: 'x', tableId: 1, ifExists: 'skip', nowUs: 0 }
 
@@ -19,8 +20,7 @@ function putLines(text: string, refused?: number) {
     },
   }
   const handler = loaderJobs({ tables, valueBytes: 1000 } as never)['loader.lines']
-  const work = { cancel: new Int32Array(1), emit: () => undefined }
-  const result = Promise.resolve(handler?.({ ...TABLE, batch: { bytes, separator: '\n' } }, work))
+  const result = Promise.resolve(handler?.({ ...TABLE, batch: { bytes, separator: '\n' } }, workOf()))
   return { bytes, result }
 }
 

@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threa
 import t from 'tap'
 import { createLog } from '../../src/log.js'
 import { createWorkerClient } from '../../src/worker/client.js'
-import { moved, serveWork, type WorkHandler } from '../../src/worker/host.js'
+import { moved, serveWork, type Work, type WorkHandler } from '../../src/worker/host.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
 type Handlers = Record<string, WorkHandler>
@@ -134,3 +134,26 @@ t.test('worker host: the buffer of a moved result leaves the thread, that of ano
   t.same([...(await client.call<Uint8Array>('move', null))], [1, 2, 3])
   t.equal(bytes.length, 0, 'nothing was copied')
 })
+
+t.test('worker client: owners have turns in the thread, whatever the number of their calls', async (t) => {
+  const seen: string[] = []
+  const { client } = clientOf(t, () => ({
+    async slices(count: number, work: Work) {
+      for (let slice = 0; slice < count; slice++) {
+        await work.nextTurn()
+        seen.push(work.owner)
+        await busy(2)
+      }
+    },
+  }))
+  const ask = (owner: string) => client.call('slices', 3, { owner })
+  await Promise.all([...Array.from({ length: 6 }, () => ask('many')), ask('one')])
+  t.ok(seen.lastIndexOf('one') < 9, seen.join(' '))
+  t.equal(seen.length, 21)
+})
+
+/** Keeps the thread for some time. */
+async function busy(ms: number): Promise<void> {
+  const endMs = performance.now() + ms
+  while (performance.now() < endMs);
+}

@@ -59,3 +59,21 @@ t.test('turns: an owner whose slices are long has fewer of them', async (t) => {
   t.equal(thread.seen.filter((owner) => owner === 'heavy').length, 2, '40 ms beside the 40 ms of the other')
   await heavy
 })
+
+t.test(
+  'turns: a job that finds the thread idle begins at once, the next one after the loop has turned',
+  async (t) => {
+    const { turns } = createThread()
+    const begun: string[] = []
+    const first = turns
+      .enter('one')()
+      .then(() => begun.push('first'))
+    const second = turns
+      .enter('other')()
+      .then(() => begun.push('second'))
+    await first
+    begun.push('message')
+    await second
+    t.same(begun, ['first', 'message', 'second'])
+  },
+)

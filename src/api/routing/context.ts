@@ -5,7 +5,7 @@ import type { WorkerClient } from '../../worker/client.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** Part of the context that the methods use. */
-export type RoutingContext = Pick<CallContext, 'signal' | 'noteSearchMs'> &
+export type RoutingContext = Pick<CallContext, 'caller' | 'signal' | 'noteSearchMs'> &
   Pick<SharedContext, 'config' | 'timeZoneMin'> & { readonly searcher: Pick<WorkerClient, 'call'> }
 
 /** Errors of the methods that search from points to many others. */
@@ -29,11 +29,12 @@ export const REACH_ERRORS = [
  * @throws AppError of the search, BUSY, CANCELLED, TIME_LIMIT
  */
 export async function search<N extends keyof SearchCalls>(
-  { searcher, signal, config, noteSearchMs }: RoutingContext,
+  { searcher, caller, signal, config, noteSearchMs }: RoutingContext,
   name: N,
   request: SearchCalls[N],
 ): Promise<RawJson> {
   const { timeLimitMs } = config.routing
-  const options = { signal, timeLimitMs, ...(noteSearchMs === undefined ? {} : { onTime: noteSearchMs }) }
+  const limits = { signal, timeLimitMs, owner: caller.keyId }
+  const options = { ...limits, ...(noteSearchMs === undefined ? {} : { onTime: noteSearchMs }) }
   return rawJson(await searcher.call<string | Uint8Array>(name, request, options))
 }

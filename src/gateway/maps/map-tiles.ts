@@ -42,8 +42,8 @@ export function addMapTiles<C>(
   addTileRoutes(app, {
     calls,
     maxZoom: MAX_ZOOM,
-    readTile: (address: TileRequest, signal) =>
-      searcher.call<MadeTile>('tile', address, { signal, timeLimitMs }),
+    readTile: (address: TileRequest, owner, signal) =>
+      searcher.call<MadeTile>('tile', address, { owner, signal, timeLimitMs }),
     async describe(name) {
       const { maps } = JSON.parse(await searcher.call<string>('maps', null)) as { maps: ListedMap[] }
       const map = maps.find((each) => each.name === name)

@@ -9,8 +9,17 @@ import { addressOfTile, TILE_TYPE, type TileAddress, tileHeaders } from './tile-
 interface TileRouteDeps<C> {
   calls: CallDeps<C>
   maxZoom: number
-  /** `bytes` is undefined for an empty tile. @throws AppError UNKNOWN_MAP, BUSY, TIME_LIMIT */
-  readTile(address: TileAddress, signal: AbortSignal): Promise<{ bytes: Uint8Array | undefined; tag: string }>
+  /**
+   * `bytes` is undefined for an empty tile.
+   *
+   * @param owner id of the caller's key
+   * @throws AppError UNKNOWN_MAP, BUSY, TIME_LIMIT
+   */
+  readTile(
+    address: TileAddress,
+    owner: string,
+    signal: AbortSignal,
+  ): Promise<{ bytes: Uint8Array | undefined; tag: string }>
   /** facts of a map for its TileJSON. @throws AppError UNKNOWN_MAP */
   describe(map: string): Promise<{ bbox: readonly number[]; attribution: string }>
 }
@@ -31,9 +40,9 @@ export function addTileRoutes<C>(app: Hono<HttpEnv>, deps: TileRouteDeps<C>): vo
 }
 
 async function answerTile<C>(c: HttpContext, deps: TileRouteDeps<C>): Promise<Response> {
-  await admit(c, deps.calls, 'route:read', { allowsBasic: true })
+  const { keyId } = await admit(c, deps.calls, 'route:read', { allowsBasic: true })
   const requestId = c.get('requestId')
-  const { bytes, tag } = await deps.readTile(addressOfTile(c, deps.maxZoom), endSignal(c, deps.calls))
+  const { bytes, tag } = await deps.readTile(addressOfTile(c, deps.maxZoom), keyId, endSignal(c, deps.calls))
   const etag = `"${tag}"`
   const headers = tileHeaders(etag)
   if (namesTag(c.req.header('if-none-match'), etag)) return respond(requestId, 304, headers, null)
