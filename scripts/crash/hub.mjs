@@ -13,7 +13,8 @@ import { makeWorkspace } from './node.mjs'
  * a process of the hub, the primary (the standby is promoted), an object server, the gateway; `frozen-hub` and
  * `frozen-store` are stopped for a while, and go on. Each acknowledged write must be there once at the end, and the
  * sums of the feeds equal. `--stores 3`: three object servers, of which one is struck at a time. `--patroni 1`: the
- * pair is run by Patroni, and the primary is killed with it. `--seconds` ends the kills earlier. With `--standby 0`
+ * pair is run by Patroni, and the primary is killed with it. `--verify 1`: after each strike the gateway's writer rests
+ * until the hub has all its rows, and `sync.verify` compares them. `--seconds` ends the kills earlier. With `--standby 0`
  * commits do not wait for the standby: the control, which must show losses.
  */
 const flags = readFlags({
@@ -25,6 +26,7 @@ const flags = readFlags({
     standby: 1,
     stores: 1,
     patroni: 0,
+    verify: 0,
   },
   ...{ writers: 4, modelWriters: 2, loadMs: 800, lagMs: 50, downMs: 800, frozenMs: 8000 },
 })
@@ -73,6 +75,11 @@ async function run() {
       stops.push(`strike ${kills + 1} (${kind}): ${error.message}`)
       break // what was acknowledged until now is compared
     }
+    const unequal = flags.verify === 1 ? await verify(gateway, sent) : []
+    if (unequal.length > 0) {
+      stops.push(`after strike ${kills + 1} (${kind}): ${unequal[0]}`)
+      break
+    }
     if (kills % 10 === 9) console.error(`${kills + 1} kills, ${JSON.stringify(load.facts())}`)
   }
   await Promise.all([load.stop(), sent.stop()])
@@ -96,6 +103,7 @@ async function run() {
         kills,
         seed: flags.seed,
         stores: flags.stores,
+        isVerifiedEach: flags.verify === 1,
         isPatroni,
         isControl,
         failOverMs: timesOf(takenMs),
@@ -107,6 +115,14 @@ async function run() {
     },
     faults,
   )
+}
+
+/** Compares the rows that a gateway has sent until now with those of the hub. @returns lines that say what is wrong */
+async function verify(gateway, sent) {
+  await sent.rest()
+  const { faults } = await judgeFeed(gateway)
+  sent.goOn()
+  return faults
 }
 
 function timesOf(taken) {

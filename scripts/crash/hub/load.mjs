@@ -32,6 +32,7 @@ export const definitionOf = (data_name) => ({
  */
 export function startLoad(node, { table, random, writers, modelWriters = 0, session = false }) {
   const load = { table, calls: [], models: [], faults: [], refused: {}, sessions: 0, isOver: false }
+  Object.assign(load, { isResting: false, putsUnderWay: 0 })
   const waiting = new Set()
   const modelOf = createModelBytes(MAX_MODEL_BYTES)
   let nextKey = 1
@@ -80,6 +81,14 @@ export function startLoad(node, { table, random, writers, modelWriters = 0, sess
         clearTimeout(timer)
       }
     },
+    /** Resolves when no rows are on their way; none are sent until `goOn`. */
+    async rest() {
+      load.isResting = true
+      while (load.putsUnderWay > 0) await sleep(PAUSE_MS / 4)
+    },
+    goOn() {
+      load.isResting = false
+    },
     async stop() {
       load.isOver = true
       await Promise.all(running)
@@ -123,6 +132,7 @@ async function writeRows(load, node, { random, session }) {
   const own = []
   let signedIn = node
   for (let made = 0; !load.isOver; made++) {
+    while (load.isResting && !load.isOver) await sleep(PAUSE_MS)
     if (session && made % SESSION_CALLS === 0) signedIn = (await openSession(load, node)) ?? signedIn
     const overrides = random() < OVERRIDE_SHARE ? own.filter(({ acked }) => acked > 0) : []
     let call = overrides[Math.floor(random() * overrides.length)]
@@ -157,6 +167,7 @@ async function putRows(load, node, call) {
     properties: { k: call.first + at, v },
   }))
   const beganMs = performance.now()
+  load.putsUnderWay++
   try {
     const params = { data_name: load.table, options: { if_exists: isNew ? 'skip' : 'override' }, record_set }
     const counters = await callHub(node, LOADER, 'loaderwebapi.add_record', params)
@@ -170,6 +181,8 @@ async function putRows(load, node, call) {
   } catch (error) {
     load.refuse(error)
     await sleep(REFUSED_PAUSE_MS)
+  } finally {
+    load.putsUnderWay--
   }
 }
 
